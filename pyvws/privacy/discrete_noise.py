@@ -32,6 +32,7 @@ LEAST_DELTA: Final = 1e-10
 """The smallest delta that sums in doubles can tell from 0."""
 
 _ROUNDING: Final = 1e-13  # More than the sums of a transform lose, which are of size 1e-15.
+_FAR: Final = 38.0  # Deviations: Gaussian noise beyond has no probability that doubles hold.
 _TAIL: Final = 38.0  # Nats: exp(-38) is below the rounding of a probability.
 _FAR: Final = 500.0  # Nats: nothing has so large a negative loss.
 
@@ -49,6 +50,24 @@ def add_discrete_gaussian(counts: NDArray[np.int64], *, scale: float) -> NDArray
         domain: Any = vector_domain(atom_domain(T="i64"))
         measurement = make_gaussian(domain, l2_distance(T="f64"), scale=scale)
         return np.asarray(measurement(counts.tolist()), dtype=np.int64)
+
+
+def least_tail(probability: float, *, scale: float, laplace: bool) -> int:
+    """The least whole number t, 1 or more, that noise reaches with a `probability` at most.
+
+    `scale` is b or sigma, in records. The probability that the noise is t or more is a sum of whole
+    numbers' own, not the normal tail, which is smaller.
+    """
+    if laplace:
+        q = math.exp(-1.0 / scale)
+        t = max(1, math.floor(-scale * math.log(probability * (1.0 + q))))
+        while q**t / (1.0 + q) > probability:
+            t += 1
+        return t
+    z = np.arange(math.ceil(_FAR * scale) + 2, dtype=np.float64)
+    weights = np.exp(-(z**2) / (2.0 * scale**2))
+    tails = np.cumsum(weights[::-1])[::-1] / (2.0 * weights.sum() - 1.0)
+    return max(1, int(np.argmax(tails <= probability)))
 
 
 def composed_delta(u: float, weights: Sequence[int], epsilon: float) -> float:

@@ -223,6 +223,7 @@ def counts_run(
     statement = NoisyCountsStatement(
         **shared_facts(settings, table),
         spending=seller.spending,
+        paid={} if schema.paid is None else schema.paid.cost,
         neighbours=mechanism.neighbours,
         records=given or {"loo": "noisy", "replace": "exact"}[mechanism.neighbours],
         columns=TableColumns(synthesized=bought.schema.synthesized, numbered=bought.schema.ids),

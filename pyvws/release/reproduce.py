@@ -7,6 +7,7 @@ left out of the release leave no trace.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.reference import ReferencePrior
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
-from pyvws.privacy.budget import epsilon_of
+from pyvws.privacy.budget import Budget, epsilon_of
 from pyvws.release.datasets import joined
 from pyvws.release.noisy_counts import (
     COUNTS_FILE,
@@ -91,14 +92,31 @@ class ReleasedCounts:
 
     @property
     def epsilon(self) -> float:
-        """What the released counts cost at the statement's delta, by the scales of their noise."""
-        return epsilon_of(self.mechanism.budget, self._scales())
+        """What the released counts cost at the statement's delta, by the scales of their noise.
+
+        What the schema cost is added, by the scales and thresholds that stand in it.
+        """
+        return epsilon_of(self.mechanism.budget, self._scales()) + self._of_schema
+
+    @property
+    def _of_schema(self) -> float:
+        """Epsilon of what a schema that was paid for says that was bought; 0 of another."""
+        paid = self.schema.paid
+        if paid is None:
+            return 0.0
+        failing = sum(own.get("delta", 0.0) for own in paid.goods.values())
+        budget = Budget(
+            epsilon=paid.epsilon, delta=max(0.0, paid.delta - failing), neighbours=paid.neighbours
+        )
+        return epsilon_of(budget, [own["scale"] for own in paid.goods.values()])
 
     @property
     def costs_more(self) -> bool:
         """Whether the counts cost more than the settings allow or the statement says."""
-        stated = min(self.mechanism.epsilon, float(self.privacy["epsilon_total"]))
-        same = self.privacy["delta"] == self.mechanism.delta
+        paid = self.schema.paid
+        own, failing = (0.0, 0.0) if paid is None else (paid.epsilon, paid.delta)
+        stated = min(self.mechanism.epsilon + own, float(self.privacy["epsilon_total"]))
+        same = math.isclose(self.privacy["delta"], self.mechanism.delta + failing, rel_tol=1e-12)
         return not same or self.epsilon > stated * (1.0 + _OPEN)
 
     def _scales(self) -> Iterator[float]:

@@ -145,6 +145,8 @@ class NoisyCountsStatement(NoiseStatement):
 
     - `spending`: What the counts may cost and did cost, once for all datasets; larger = less
       private. Its delta is 0 for pure differential privacy.
+    - `paid`: What entries of the schema cost that were found under noise before: `digest`,
+      `epsilon`, `delta` and `neighbours`; empty without such a schema.
     - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
     - `columns`: The synthesized columns, in their order, and those that number the records.
     - `cap`: The most records of a unit that are counted.
@@ -170,6 +172,7 @@ class NoisyCountsStatement(NoiseStatement):
     """
 
     spending: Spending
+    paid: Mapping[str, Any] = field(default_factory=dict)
     records: str
     columns: TableColumns
     cap: int
@@ -192,13 +195,13 @@ class NoisyCountsStatement(NoiseStatement):
 
     @property
     def epsilon_per_dataset(self) -> float:
-        """The cap of what was sold, once for all datasets; larger = less private."""
-        return self.spending.cap
+        """The cap of what was sold and what the schema cost, once; larger = less private."""
+        return self.spending.cap + self.paid.get("epsilon", 0.0)
 
     @property
     def delta(self) -> float:
         """0 for pure differential privacy."""
-        return self.spending.delta
+        return self.spending.delta + self.paid.get("delta", 0.0)
 
     @property
     def _delta(self) -> dict[str, float]:
@@ -206,7 +209,12 @@ class NoisyCountsStatement(NoiseStatement):
 
     @property
     def rho(self) -> float | None:
-        """The zero-concentrated differential privacy of Gaussian noise; larger = less private."""
+        """The zero-concentrated differential privacy of Gaussian noise; larger = less private.
+
+        None for other noise, and beside a threshold on values, which fails with its delta.
+        """
+        if self.paid.get("delta"):
+            return None
         prices = [float(one.price) for one in self.spending.measurements]
         return math.fsum(prices) if self.noise == "gaussian" else None
 
@@ -237,6 +245,7 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-lost": bool(self.lost),
             "counts-unknown": True,
             "counts-cap": self.unit is not None,
+            "paid-schema": bool(self.paid),
             **self._other_releases,
             "public-settings": True,
             "records": self.records == "exact",
@@ -248,6 +257,7 @@ class NoisyCountsStatement(NoiseStatement):
         values: dict[str, dict[str, Any]] = {
             "counts-cap": {"cap": self.cap, "column": self.unit},
             "counts-delta": {"delta": self.delta},
+            "paid-schema": dict(self.paid),
             "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
             **{key: {"file": (self.reference or {}).get("file")} for key in _OF_REFERENCE},
             "counts-chains": {"share": self.apart},
@@ -258,7 +268,8 @@ class NoisyCountsStatement(NoiseStatement):
     def ledger(self) -> list[LedgerEntry]:
         return [
             *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
-            LedgerEntry(Phrase("counts"), self.epsilon_per_dataset),
+            *([LedgerEntry(Phrase("schema"), self.paid["epsilon"])] if self.paid else []),
+            LedgerEntry(Phrase("counts"), self.spending.cap),
             *(
                 [LedgerEntry(Phrase("counts-reference", {"file": self.reference["file"]}), 0.0)]
                 if self.reference is not None
@@ -281,6 +292,7 @@ class NoisyCountsStatement(NoiseStatement):
             "model": self.model,
             **self._costs(*both, round_up),
             "number_of_rows": self.records,
+            **({"paid_schema": dict(self.paid)} if self.paid else {}),
             "counts": {
                 "sets": self.sets,
                 "cells": self.cells,

@@ -15,6 +15,10 @@ from pyvws.tables.schema.families import family_named
 from pyvws.tables.schema.rules import read_lookup
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
+PRIVATE: Final = ("levels", "range", "cuts")
+"""Entries that may be the word "private": found in the records, under noise that is paid for."""
+
+_PRIVATELY: Final = "private"
 _MOST_DECIMALS: Final = 15
 
 
@@ -117,8 +121,17 @@ class Entries:
     settings: Mapping[str, Any] = field(default_factory=dict)
     note: str | None = None
     review: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in PRIVATE}
+        for name in [n for n, x in given.items() if isinstance(x, str) and x == _PRIVATELY]:
+            self._keep(name, None)
+            self._keep("private", (*self.private, name))
+        wanted = [n for n in PRIVATE if n in self.private and getattr(self, n) is None]
+        self._keep("private", tuple(wanted))
+        if wanted and self.role != "synthesize":
+            raise InputError.by("private-of-role", wanted=wanted[0])
         for name in ("model", "formula", "outcome_scale", "prefix", "note"):
             refuse_no_text(getattr(self, name), name)
         if not (self.known is None or isinstance(self.known, bool)):
@@ -173,6 +186,6 @@ class Entries:
             self._keep("scale", (days_or_number(pair[0], start, "scale"), *pair[1:]))
         if self.levels is not None or self.decimals not in (None, 0):
             raise InputError.by("dates-with-decimals")
-        if self.role == "synthesize" and self.range is None:
+        if self.role == "synthesize" and self.range is None and "range" not in self.private:
             raise InputError.by("dates-without-range")
         self._keep("decimals", 0)

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -22,7 +23,7 @@ from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.evaluation.predicted_quality import predicted_quality
 from pyvws.evaluation.sample_errors import CellNoise
-from pyvws.mechanisms.counts.best_file import best_file, is_best_file
+from pyvws.mechanisms.counts.best_file import are_fitted, best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
@@ -38,6 +39,7 @@ from pyvws.mechanisms.counts.counting import (
     MeasuredCounts,
     measured,
 )
+from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     counts_columns,
@@ -70,8 +72,11 @@ COUNTS_FILE = "counts.parquet"
 """Name of the file that a release has its noisy counts in."""
 FINE_FILE = "cells.parquet"
 """Name of the file that has the noisy counts of numbers: by fine cells, and by roundness."""
+BEST_FILE: Final = "best-file.parquet"
+"""Name of the file that has the best file beside several datasets."""
 
 _OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
+_POLARS: Final = nw.Implementation.POLARS
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
@@ -97,6 +102,7 @@ class NoisyCountsRun(DrawSource):
     noisy: Measurements
     fine: Mapping[str, FineCounts]
     imputed: Imputed
+    best: Imputed | None
     reference: Mapping[str, Any] | None = None
     overlap: Overlap | None = None
 
@@ -153,7 +159,17 @@ class NoisyCountsRun(DrawSource):
 
     def public_tables(self) -> dict[str, pl.DataFrame]:
         chosen = {FINE_FILE: pl.DataFrame(self._fine_columns())} if self.fine else {}
-        return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy)), **chosen}
+        best = {} if self.best is None else {BEST_FILE: self._best_table(self.best)}
+        return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy)), **chosen, **best}
+
+    def _best_table(self, best: Imputed) -> pl.DataFrame:
+        public = public_seed(self.seed)
+        (steps,) = imputed_values(self.schema, self.noisy, best, public, fine=self.fine)
+        columns = [
+            [own.to_native() for own in self.table.written(values, _POLARS, first=1)]
+            for values in steps
+        ]
+        return pl.concat(map(pl.DataFrame, columns)).select(self.table.released)
 
     def _fine_columns(self) -> dict[str, Any]:
         """The noisy counts of numbers as columns: column, by, cell in words, count, scale.
@@ -201,21 +217,22 @@ def counts_run(
     noisy, fine = bought.noisy, bought.fine
     for phrase in (*filter(None, [bought.why]), *not_counted(noisy.table)):
         listener.line(f"  {forecast_words(phrase)}")
-    most, fitted = settings.most_seconds, is_best_file(noisy.table, settings.datasets)
+    most, fits = settings.most_seconds, settings.datasets if are_fitted(noisy.table) else 0
     refuse_delta(settings, noisy.records)
-    how = {"fitted": fitted, "in_steps": isinstance(records, CountedInSteps)}
+    how = {"fits": fits, "in_steps": isinstance(records, CountedInSteps)}
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
     check_cost(cost, most, strict=False, listener=listener)
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
     prior = ReferencePrior.of(counting, noisy)
-    imputed = imputed_tables(
-        noisy, mechanism, datasets=settings.datasets, seed=public, further=prior
-    )
+    made = partial(imputed_tables, mechanism=mechanism, seed=public, further=prior)
+    imputed = made(noisy, datasets=settings.datasets)
+    beside = mechanism.best_file and imputed.fitted and settings.datasets > 1
+    best = made(noisy, datasets=1) if beside else None
     said = None if prior is None else _said_of(prior, counting.reference)
     lost = lost_sets(noisy, imputed.codes)
-    again = partial(imputed_tables, mechanism=mechanism, datasets=1, seed=public + 1)
+    again = partial(made, datasets=1, seed=public + 1)
     quality = predicted_quality(noisy, imputed, again, seed=public)
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
@@ -242,7 +259,8 @@ def counts_run(
         kept=quality.kept,
         apart=imputed.apart if imputed.disagree else None,
         lost=tuple(lost),
-        best_file=imputed.fitted,
+        best_file=imputed.fitted and settings.datasets == 1,
+        fitted=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
         reference=said,
         why_auto=bought.why,
@@ -284,6 +302,7 @@ def counts_run(
         noisy=noisy,
         fine=fine,
         imputed=imputed,
+        best=best,
         reference=said,
         overlap=_overlap(counting, records),
     )
@@ -321,11 +340,15 @@ def imputed_tables(
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
 
-    A single dataset is the best file, where the fit covers the columns and there are records. A
-    `further` prior, of a public table, enters that fit.
+    Fits give them where they cover the columns and there are records: the best file where it is
+    the only dataset. A `further` prior, of a public table, enters the fits. Chains impute them
+    elsewhere.
     """
-    if noisy.records and is_best_file(noisy.table, datasets):
-        return best_file(noisy, classes=mechanism.classes, seed=seed, further=further)
+    if noisy.records and are_fitted(noisy.table):
+        if datasets == 1:
+            return best_file(noisy, classes=mechanism.classes, seed=seed, further=further)
+        how: Any = {"datasets": datasets, "classes": mechanism.classes, "seed": seed}
+        return drawn_fits(noisy, **how, further=further)
     return impute(
         noisy,
         datasets=datasets,

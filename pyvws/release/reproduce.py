@@ -24,6 +24,7 @@ from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
 from pyvws.privacy.budget import Budget, epsilon_of
 from pyvws.release.datasets import joined
 from pyvws.release.noisy_counts import (
+    BEST_FILE,
     COUNTS_FILE,
     FINE_FILE,
     imputed_tables,
@@ -91,6 +92,12 @@ class ReleasedCounts:
         return Schema.read(self.folder / SCHEMA_FILE)
 
     @property
+    def best_file(self) -> Path | None:
+        """The best file beside the datasets, if the release has one."""
+        best = self.folder / BEST_FILE
+        return best if best.is_file() else None
+
+    @property
     def epsilon(self) -> float:
         """What the released counts cost at the statement's delta, by the scales of their noise.
 
@@ -135,9 +142,10 @@ class ReleasedCounts:
                     )
 
     def datasets(self, files: list[Path]) -> list[bytes]:
-        """The content of each dataset of the release, whose `files` these are.
+        """The content of each dataset of the release, whose `files` these are, and of a best file.
 
-        The versions of the package and its libraries must be those of the run for the same bytes.
+        The best file is last, where the release has one. The versions of the package and its
+        libraries must be those of the run for the same bytes.
         """
         schema, mechanism = self.schema, self.mechanism
         kind = files[0].suffix[1:]
@@ -153,8 +161,12 @@ class ReleasedCounts:
         prior, stated = ReferencePrior.of(counting, noisy), self.privacy["counts"].get("reference")
         if prior is not None and prior.reference.digest != stated["digest"]:
             raise InputError.by("reference-of-other-digest", **stated)
-        imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed, further=prior)
         fine = {} if self.fine is None else read_fine(self.fine, laplace=pure)
-        values = imputed_values(schema, noisy, imputed, seed, fine=fine)
-        made = table.datasets(nobody, [joined(list(own)) for own in values], order=None)
-        return [dataset_bytes(dataset, kind, truth_words(schema.columns)) for dataset in made]
+        made = []
+        for number in (len(files), *([1] if self.best_file else [])):
+            imputed = imputed_tables(noisy, mechanism, datasets=number, seed=seed, further=prior)
+            values = imputed_values(schema, noisy, imputed, seed, fine=fine)
+            made += table.datasets(nobody, [joined(list(own)) for own in values], order=None)
+        kinds = [*[kind] * len(files), BEST_FILE.rpartition(".")[2]]
+        words = truth_words(schema.columns)
+        return [dataset_bytes(own, kind, words) for own, kind in zip(made, kinds, strict=False)]

@@ -285,7 +285,7 @@ def _of_reference(counts: Mapping[str, Any], summary: Mapping[str, Any]) -> list
 def _of_chains(imputed: Mapping[str, Any]) -> list[str]:
     """How the chains moved, and what diagnostics say of the count of each set's largest cell."""
     if imputed["accepted"] is None:
-        return ["The one dataset comes from a fit of classes to the counts, without chains."]
+        return ["Each dataset comes from a fit of classes to the counts, without chains."]
     accepted = (
         f"Accepted proposals: {number(imputed['accepted'])} of whole records and "
         f"{number(imputed['moved'])} of single columns. Where the first is below 0.1 take more "

@@ -165,6 +165,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `kept`: The share of the counted pairs' dependence that the datasets keep; None where noise
       hides it.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
+    - `fitted`: Whether fits of classes to the counts give the datasets, and not chains.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     - `reference`: What noisy counts and a public table say of each other, where one is a prior.
@@ -188,6 +189,7 @@ class NoisyCountsStatement(NoiseStatement):
     kept: float | None = None
     apart: float | None = None
     lost: tuple[tuple[str, ...], ...] = ()
+    fitted: bool = False
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
     reference: Mapping[str, Any] | None = None
@@ -308,6 +310,7 @@ class NoisyCountsStatement(NoiseStatement):
                 "cap": self.cap,
                 "public_seed": self.public_seed,
                 **({"best_file": True} if self.best_file else {}),
+                **({"from_fits": True} if self.fitted and not self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
                 **({"reference": dict(self.reference)} if self.reference is not None else {}),
                 **({"auto": forecast_words(self.why_auto)} if self.why_auto else {}),

@@ -3,8 +3,9 @@
 What a steward knows of the columns stands in a schema whose other entries are "private". Each
 column is one measurement: a record is in one public cell of it, or has one value that is no cell,
 so it moves one count by 1. Public cells are empty cells, missing codes, numbers in bins between
-powers of 2 by their decimals, small whole numbers by themselves, and dates by decade. Of other values those alone are sold whose noisy
-count reaches a threshold. What a column is follows from these answers, so nothing else is read.
+powers of 2 by their decimals, small whole numbers by themselves, and dates by decade. Of other
+values those alone are sold whose noisy count reaches a threshold. What a column is follows from
+these answers, so nothing else is read.
 """
 
 from __future__ import annotations
@@ -435,7 +436,7 @@ def _ends(bins: tuple[int, int], *, whole: bool) -> tuple[float, float]:
 
 def _decimals(label: str) -> int:
     """How many decimals a number is spelled with, without zeros at its end."""
-    whole, _, digits = label.partition(".")
+    _, _, digits = label.partition(".")
     return _MOST_DECIMALS if "e" in label.lower() else len(digits.strip().rstrip("0"))
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws.mechanisms.counts.classes import Imputed
 from pyvws.mechanisms.counts.coding import Codes
@@ -39,9 +40,9 @@ _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
 
 
-def is_best_file(table: Workload, datasets: int) -> bool:
-    """Whether a fit gives the only dataset, by public things and the number of datasets alone."""
-    return datasets == 1 and are_countable(table) and is_fitted(rest_of(table))
+def are_fitted(table: Workload) -> bool:
+    """Whether fits of the counts give the datasets, by public things alone."""
+    return are_countable(table) and is_fitted(rest_of(table))
 
 
 def best_file(
@@ -55,7 +56,7 @@ def best_file(
     parts = []
     for low in range(0, noisy.records, _AT_ONCE):
         size = min(_AT_ONCE, noisy.records - low)
-        records = best_records(fitted, size, rng, without_given(_part(noisy, size)))
+        records = best_records(fitted, size, rng, towards=without_given(_part(noisy, size)))
         made = with_given(records, _part(paired, size), rng)
         parts.append(made if size == noisy.records else made.astype(least))
     return Imputed(
@@ -83,9 +84,14 @@ def best_records(
     fitted: FittedClasses,
     records: int,
     rng: np.random.Generator,
+    near: NDArray[np.bool_] | None = None,
     towards: Measurements | None = None,
 ) -> Codes:
-    """Codes (n, K) of so many records of a fit, in a random order, near counted triples too."""
+    """Codes (n, K) of so many records of a fit, in a random order.
+
+    Only pairs of codes in `near` (sum of L, sum of L) come near to what is expected, all without.
+    Triples come near to their counts in `towards`.
+    """
     ends = np.rint(np.cumsum(fitted.shares) / fitted.shares.sum() * records).astype(np.int64)
     start = np.append(0, ends)
     offsets, sizes = fitted.offsets, np.diff(fitted.offsets)
@@ -104,6 +110,8 @@ def best_records(
             )
             gap[offsets[j] : offsets[j + 1], offsets[k] : offsets[k + 1]] -= pair
             gap[offsets[k] : offsets[k + 1], offsets[j] : offsets[j + 1]] -= pair.T
+    if near is not None:
+        gap = np.where(near, gap, 0.0)
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
     swapped(x, start, gap, offsets, np.arange(len(sizes)), passes, rng)
     if towards is not None:

@@ -121,7 +121,7 @@ def fitted_classes(
     further = further if further is not None and further.kappa else None
     with steady_sums():
         fits = [
-            _fit(counts, classes, np.random.default_rng(stream), further)
+            one_fit(counts, classes, np.random.default_rng(stream), further)
             for stream in np.random.SeedSequence(seed).spawn(_FITS)
         ]
         shares = np.concatenate([pi for pi, _ in fits]) / _FITS
@@ -130,8 +130,11 @@ def fitted_classes(
         return FittedClasses(shares, profiles, counts.offsets, ties, misfit)
 
 
-def _fit(
-    counts: PenalisedCounts, classes: int, rng: np.random.Generator, further: Further | None
+def one_fit(
+    counts: PenalisedCounts,
+    classes: int,
+    rng: np.random.Generator,
+    further: Further | None = None,
 ) -> tuple[Floats, Floats]:
     """Shares (H,) and profiles (H, sum of L) of one fit: adaptive steps along the slope."""
     start = counts.start(classes, rng)
@@ -236,8 +239,11 @@ class PenalisedCounts:
     def profiles(self, logits: Floats) -> Floats:
         """The shares (H, sum of L) of codes with those logits, which add up to 1 in a column."""
         most = np.maximum.reduceat(logits, self.offsets[:-1], axis=1)
-        shares = np.exp(logits - self._by_code(most))
-        return shares / self._by_code(np.add.reduceat(shares, self.offsets[:-1], axis=1))
+        return self.shares_of_columns(np.exp(logits - self._by_code(most)))
+
+    def shares_of_columns(self, weights: Floats) -> Floats:
+        """Weights (H, sum of L) of codes as shares, which add up to 1 in a column."""
+        return weights / self._by_code(np.add.reduceat(weights, self.offsets[:-1], axis=1))
 
     def _by_code(self, of_columns: Floats) -> Floats:
         return np.repeat(of_columns, self.sizes, axis=1)

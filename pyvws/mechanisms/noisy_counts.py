@@ -16,6 +16,7 @@ from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.workload import PAIRS, Workload, by_no_family
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.privacy.budget import NEIGHBOURS, Budget
+from pyvws.tables.files.public import PublicTable
 from pyvws.tables.schema.schema import Schema
 
 COUNT_MODELS: Final = ("classes", "conditionals")
@@ -37,7 +38,9 @@ class NoisyCounts(MechanismBase):
     of the mean of several fits: it is nearer to the table, and has no standard errors.
     With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
     Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
-    "pairs" is every pair, "predictors" each column with its predictors, and "a:b:c" one set. A set
+    "pairs" is every pair, "triples" every three columns, "margins" each column alone, "predictors"
+    each column with its predictors, and "a:b:c" one set. "auto" takes margins, pairs or triples by
+    the noise, the cells and the number of records. A set
     with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups.
@@ -79,9 +82,10 @@ class NoisyCounts(MechanismBase):
     )
     measure: tuple[str, ...] | str = setting(
         (PAIRS,),
-        "What is counted: pairs, predictors, and sets of columns such as a:b:c.",
-        more="a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a tuple "
-        "of names, or a dict with columns, cuts and share.",
+        "What is counted: pairs, triples, margins, predictors, auto, and sets such as a:b:c.",
+        more="auto takes margins, pairs or triples by noise, cells and a public or noisy number of "
+        "records. a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a "
+        "tuple of names, or a dict with columns, cuts and share.",
     )
     tables: tuple[str, ...] | str = setting(
         (ALIKE,),
@@ -128,6 +132,14 @@ class NoisyCounts(MechanismBase):
         more="It is the file that a single dataset would be. It costs nothing.",
     )
     model: str = "classes"
+    reference: str | None = setting(
+        None,
+        "A public table of other records, or the folder of an earlier release, whose ties of "
+        "columns enter the fit of a single dataset.",
+        more="In Python a frame too. The table must be published apart from yours. An earlier "
+        "release of the same records belongs in `after` too. The path stands in run.toml as it is "
+        "given.",
+    )
 
     def __post_init__(self) -> None:
         choice(self.model, "model", COUNT_MODELS)
@@ -140,6 +152,8 @@ class NoisyCounts(MechanismBase):
         object.__setattr__(self, "cells_share", finite_number(self.cells_share, "cells_share"))
         if not 0.0 <= self.cells_share < 1.0:
             raise InputError.by("cells-share-range", cells_share=self.cells_share)
+        if self.reference is not None:
+            object.__setattr__(self, "reference", PublicTable(self.reference))
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
         self.budget  # noqa: B018  # Refuses what is out of range.
@@ -156,8 +170,9 @@ class NoisyCounts(MechanismBase):
 
     def counting(self, schema: Schema) -> CellCounting:
         """What is counted of a table with that schema."""
-        words = tuple(self.measure), tuple(self.tables)
-        return CellCounting(schema, *words, self._by_families, self.cells_share)
+        words, reference = (tuple(self.measure), tuple(self.tables)), self.reference
+        assert reference is None or isinstance(reference, PublicTable)
+        return CellCounting(schema, *words, self._by_families, self.cells_share, reference)
 
     def workload(self, schema: Schema) -> Workload:
         """The sets of a table with that schema; InputError for what cannot be counted.
@@ -191,6 +206,7 @@ class NoisyCounts(MechanismBase):
             claim="approximate-dp" if self.delta else "dp",
             own_delta=self.delta,
             cap=self.cap,
+            reference=None,  # No model is fitted to it alone.
             protects_records=self.neighbours == "loo",
         )
 

@@ -29,9 +29,15 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws.mechanisms.counts.best_file import best_records
 from pyvws.mechanisms.counts.classes import Imputed
-from pyvws.mechanisms.counts.fitted_classes import FittedClasses, PenalisedCounts, one_fit
+from pyvws.mechanisms.counts.fitted_classes import (
+    FittedClasses,
+    Further,
+    PenalisedCounts,
+    one_fit,
+)
 from pyvws.mechanisms.counts.given_records import with_given, without_given
 from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.triple_records import in_pairs
 
 _STANDS_OUT: Final = 2.0  # Deviations of the sum of squares of noise.
 _LEAST_KEPT: Final = 0.25  # Of the dependence; less is taken as this.
@@ -40,15 +46,18 @@ _HALVINGS: Final = 12  # Of the steps to how far it moves.
 _RAKED: Final = 10  # Passes that give classes their margins again.
 
 
-def drawn_fits(noisy: Measurements, *, datasets: int, classes: int, seed: int) -> Imputed:
+def drawn_fits(
+    noisy: Measurements, *, datasets: int, classes: int, seed: int, further: Further | None = None
+) -> Imputed:
     """Records of so many fits, of a table that classes can give (`are_fitted`)."""
+    further = further if further is not None and further.kappa else None
     streams = np.random.SeedSequence([seed, 3]).spawn(datasets)
     with steady_sums():
-        fits, sums, misfit = [], _Sums(without_given(noisy)), 0.0
+        fits, sums, misfit = [], _Sums(without_given(in_pairs(noisy))), 0.0
         for stream in streams:
             rng = np.random.default_rng(stream)
-            counts = PenalisedCounts(without_given(once_more(noisy, rng)))
-            fit = one_fit(counts, classes, rng)
+            counts = PenalisedCounts(without_given(in_pairs(once_more(noisy, rng))))
+            fit = one_fit(counts, classes, rng, further)
             sums.add(counts, *fit)
             fits.append((fit, rng))
             misfit += counts.misfit(*fit) / (2.0 * datasets)  # Of the noise of both.
@@ -56,12 +65,14 @@ def drawn_fits(noisy: Measurements, *, datasets: int, classes: int, seed: int) -
         codes = []
         for stream, ((shares, profiles), rng) in zip(streams, fits, strict=True):
             own = once_more(noisy, np.random.default_rng(stream))
-            counts = PenalisedCounts(without_given(own))
+            paired = in_pairs(own)
+            counts = PenalisedCounts(without_given(paired))
             profiles = with_dependence(counts, shares, profiles, more)
             ties = counts.ties(shares, profiles)
             fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit)
-            records = best_records(fitted, noisy.records, rng, near=counts.precision > 0.0)
-            codes.append(with_given(records, own, rng))
+            near, towards = counts.precision > 0.0, without_given(own)
+            records = best_records(fitted, noisy.records, rng, near, towards)
+            codes.append(with_given(records, paired, rng))
     return Imputed(
         codes=codes,
         numbers=[{} for _ in codes],

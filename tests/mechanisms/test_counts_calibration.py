@@ -31,7 +31,7 @@ def _records(rng: np.random.Generator, prior: np.ndarray) -> np.ndarray:
 
 
 def _ranks(laplace: bool, believed: float) -> np.ndarray:
-    """Ranks (T, 3) in [0, 1] of true counts, where the chain takes the noise for so many times it."""
+    """Ranks (T, 3) in [0, 1] of true counts; the chain takes the noise for so many times it."""
     rng, prior = np.random.default_rng(12), prior_draws(2, seed=6)
     ranks = []
     for seed in range(_TABLES):

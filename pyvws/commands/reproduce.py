@@ -14,16 +14,21 @@ def reproduce(
     release: Annotated[
         Path, typer.Argument(help="A run's folder, or the folder release/ of one, with its files.")
     ],
+    reference: Annotated[
+        Path | None,
+        typer.Option(help="The public table of the run, where it is not at the path of run.toml."),
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a release from noisy counts: make its datasets again, and compute its cost again.
 
     The command reads release/ alone: the noisy counts, the schema, the settings and the public
-    seed. It compares the datasets byte for byte, for which it needs the versions of pyvws and its
-    libraries that made the release. It adds up what the noise of the released counts costs. It
-    exits with 1 where a dataset differs or the cost is above what the statement says. It cannot
-    see a count that was read and then left out.
+    seed. A run with a reference needs this public table too, and its digest is checked. The command
+    compares the datasets byte for byte, for which it needs the versions of pyvws and its libraries
+    that made the release. It adds up what the noise of the released counts costs. It exits with 1
+    where a dataset differs or the cost is above what the statement says. It cannot see a count
+    that was read and then left out.
 
     Example: pyvws reproduce out/
     """
@@ -39,10 +44,12 @@ def reproduce(
         raise InputError.by("no-release-folder", release=release)
     files = dataset_files(folder)
     privacy = json.loads((folder / "release" / "privacy.json").read_text(encoding="utf-8"))
-    counts = ReleasedCounts.read(folder / "release", privacy)
+    counts = ReleasedCounts.read(folder / "release", privacy, reference)
     same = {
         file.name: file.read_bytes() == content
-        for file, content in zip(files, counts.datasets(files), strict=True)
+        for file, content in zip(
+            [*files, *filter(None, [counts.best_file])], counts.datasets(files), strict=True
+        )
     }
     cost, stated = counts.epsilon, privacy["epsilon_total"]
     if as_json:

@@ -225,7 +225,7 @@ def forecast_records(table: Path, reference: str | None) -> TableFile:
     Of a reference of several datasets the first is taken, which is as large as a table. Nothing of
     the `table` is opened then.
     """
-    from pyvws.synthesis.reference import public_files
+    from pyvws.tables.files.public import public_files
     from pyvws.tables.files.read import read_table
 
     if reference is None:

@@ -78,7 +78,7 @@ def predicted_quality(
     cells = _Cells.of(noisy)
     counts, alone = cells.counts(datasets)
     means = counts.mean(axis=0), alone.mean(axis=0)
-    if imputed.fitted:
+    if imputed.fitted and len(datasets) == 1:
         noise = cells.noise(np.random.default_rng([seed, 3]))
         simulated = (counts[0].astype(np.int64) + noise) * noisy.table.possible
         made = again(replace(noisy, counts=simulated)).codes

@@ -9,12 +9,14 @@ from typing import Final
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.best_file import are_fitted
 from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.given_columns import ALIKE, NONE, NotGiven
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.workload import PAIRS, Workload, by_no_family
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.privacy.budget import NEIGHBOURS, Budget
+from pyvws.tables.files.public import PublicTable
 from pyvws.tables.schema.schema import Schema
 
 COUNT_MODELS: Final = ("classes", "conditionals")
@@ -30,13 +32,15 @@ class NoisyCounts(MechanismBase):
     Gaussian noise has scales whose privacy losses together keep delta at epsilon. Larger epsilon or
     delta = less private. A setting out of its range raises InputError.
 
-    The datasets are imputed records of a posterior given the noisy counts. They
-    follow from the counts, public settings and a public seed alone, so all datasets together cost
-    epsilon once. A single dataset comes from classes that are fitted to the counts, where they give
-    all columns: it is nearer to the table than a draw, and has no standard errors.
+    The datasets follow from the noisy counts, public settings and a public seed alone, so all of
+    them together cost epsilon once. Where classes give all columns, each is drawn from a fit of its
+    own to the counts, and elsewhere from a posterior given them. A single dataset is the best file,
+    of the mean of several fits: it is nearer to the table, and has no standard errors.
     With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
     Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
-    "pairs" is every pair, "predictors" each column with its predictors, and "a:b:c" one set. A set
+    "pairs" is every pair, "triples" every three columns, "margins" each column alone, "predictors"
+    each column with its predictors, and "a:b:c" one set. "auto" takes margins, pairs or triples by
+    the noise, the cells and the number of records. A set
     with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups.
@@ -78,9 +82,10 @@ class NoisyCounts(MechanismBase):
     )
     measure: tuple[str, ...] | str = setting(
         (PAIRS,),
-        "What is counted: pairs, predictors, and sets of columns such as a:b:c.",
-        more="a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a tuple "
-        "of names, or a dict with columns, cuts and share.",
+        "What is counted: pairs, triples, margins, predictors, auto, and sets such as a:b:c.",
+        more="auto takes margins, pairs or triples by noise, cells and a public or noisy number of "
+        "records. a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a "
+        "tuple of names, or a dict with columns, cuts and share.",
     )
     tables: tuple[str, ...] | str = setting(
         (ALIKE,),
@@ -112,7 +117,7 @@ class NoisyCounts(MechanismBase):
     )
     sweeps: int = setting(
         350,
-        "Sweeps of each chain; datasets come from the second half of all chains.",
+        "Sweeps of each chain, where chains and not fits give the datasets: its second half.",
         more="Larger = nearer to the posterior, and slower. This changes no guarantee.",
     )
     chains: int = setting(
@@ -121,7 +126,20 @@ class NoisyCounts(MechanismBase):
         more="They give the same on any number of cores. This changes no guarantee.",
         panel="Fit",
     )
+    best_file: bool = setting(
+        False,
+        "Also write the best file beside several datasets, as best-file.parquet.",
+        more="It is the file that a single dataset would be. It costs nothing.",
+    )
     model: str = "classes"
+    reference: str | None = setting(
+        None,
+        "A public table of other records, or the folder of an earlier release, whose ties of "
+        "columns enter the fit of a single dataset.",
+        more="In Python a frame too. The table must be published apart from yours. An earlier "
+        "release of the same records belongs in `after` too. The path stands in run.toml as it is "
+        "given.",
+    )
 
     def __post_init__(self) -> None:
         choice(self.model, "model", COUNT_MODELS)
@@ -134,6 +152,8 @@ class NoisyCounts(MechanismBase):
         object.__setattr__(self, "cells_share", finite_number(self.cells_share, "cells_share"))
         if not 0.0 <= self.cells_share < 1.0:
             raise InputError.by("cells-share-range", cells_share=self.cells_share)
+        if self.reference is not None:
+            object.__setattr__(self, "reference", PublicTable(self.reference))
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
         self.budget  # noqa: B018  # Refuses what is out of range.
@@ -150,8 +170,9 @@ class NoisyCounts(MechanismBase):
 
     def counting(self, schema: Schema) -> CellCounting:
         """What is counted of a table with that schema."""
-        words = tuple(self.measure), tuple(self.tables)
-        return CellCounting(schema, *words, self._by_families, self.cells_share)
+        words, reference = (tuple(self.measure), tuple(self.tables)), self.reference
+        assert reference is None or isinstance(reference, PublicTable)
+        return CellCounting(schema, *words, self._by_families, self.cells_share, reference)
 
     def workload(self, schema: Schema) -> Workload:
         """The sets of a table with that schema; InputError for what cannot be counted.
@@ -168,6 +189,10 @@ class NoisyCounts(MechanismBase):
     def _by_families(self) -> bool:
         return self.model == "conditionals"
 
+    def by_fits(self, schema: Schema) -> bool:
+        """Whether fits give the datasets of a table with that schema, and not chains."""
+        return are_fitted(self.workload(schema))
+
     @property
     def kept_sweeps(self) -> int:
         """The sweeps of the second half of all chains, which the datasets come from."""
@@ -181,6 +206,7 @@ class NoisyCounts(MechanismBase):
             claim="approximate-dp" if self.delta else "dp",
             own_delta=self.delta,
             cap=self.cap,
+            reference=None,  # No model is fitted to it alone.
             protects_records=self.neighbours == "loo",
         )
 

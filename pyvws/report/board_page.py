@@ -7,6 +7,7 @@ from itertools import islice, zip_longest
 from typing import Any, Final
 
 from pyvws import plots
+from pyvws._base.phrase import counted
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.report.board_decision import at_a_glance, checks
 from pyvws.report.board_sections import bounds_section, risk_section, utility_section
@@ -60,6 +61,9 @@ def board_page(
     if "column_checks" in summary:
         sections.append(_columns_section(summary["column_checks"]))
     if evidence is not None:
+        if evidence.by_keys is not None:
+            title, by_key = "Which column makes the risk", evidence.by_keys.by_key
+            sections.append(Section("keys", title, [], [by_key]))
         if evidence.attacks is not None:
             sections.append(Section("attacks", "Attacks", [], [evidence.attacks.sheet]))
         if evidence.risk is not None:
@@ -146,11 +150,11 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         )
     outside = summary.get("share_outside_window")
     if outside:
-        counted = "units" if "units" in summary else "records"
+        weighed = "units" if "units" in summary else "records"
         text.append(
             "The clamp kept back the terms of a share of "
-            f"{number(outside['mean'], 3)} of the {counted}, by draw from "
-            f"{number(outside['least'], 3)} to {number(outside['most'], 3)}. These {counted} do "
+            f"{number(outside['mean'], 3)} of the {weighed}, by draw from "
+            f"{number(outside['least'], 3)} to {number(outside['most'], 3)}. These {weighed} do "
             "not move the fit."
         )
     columns = summary.get("design_columns", [])
@@ -233,12 +237,17 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             f"{number(imputed['misfit'])}. It is near 1 where the model is large enough; above 1.1 "
             "take more classes.",
             *_of_chains(imputed),
+            *_of_reference(public.privacy["counts"], confidential.summary),
         ],
         [
             Sheet(
                 "What was counted",
                 ("name", "value"),
-                [(name, formatted(value)) for name, value in public.privacy["counts"].items()],
+                [
+                    (name, formatted(value))
+                    for name, value in public.privacy["counts"].items()
+                    if name != "reference"
+                ],
             ),
             Sheet(
                 "Records that a set does not count: unknown values, or broken rules",
@@ -249,10 +258,34 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
     )
 
 
+def _of_reference(counts: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+    """What a reference explains, where noisy counts contradict it, and what it shares."""
+    if "reference" not in counts:
+        return []
+    own, overlap = counts["reference"], summary["reference"]
+    worst = ", ".join(own["most_contradicted"])
+    lacks = ", ".join([*own["lacks"], *(f"{n} in {k}" for n, k in own["unknown"].items())])
+    lines = [
+        f"The reference {own['file']} of {own['records']:,} records explains "
+        f"{own['explained']:.0%} of the dependence of pairs, by the noisy counts. It counts as "
+        f"{own['kappa']:.2f} records for each record made.",
+        f"The noisy counts contradict it on {counted(own['contradicted'], 'pair')}"
+        + (f", most on {worst}." if worst else "."),
+    ]
+    if lacks:
+        lines.append(f"The reference lacks columns, or has values that are unknown: {lacks}.")
+    if "found" in overlap:
+        lines.append(
+            f"{overlap['found']:.0%} of the records of the table equal a record of the reference, "
+            f"and {overlap['by_chance']:.0%} are expected of as many other records."
+        )
+    return [*lines, *filter(None, [overlap["warning"]])]
+
+
 def _of_chains(imputed: Mapping[str, Any]) -> list[str]:
     """How the chains moved, and what diagnostics say of the count of each set's largest cell."""
     if imputed["accepted"] is None:
-        return ["The one dataset comes from a fit of classes to the counts, without chains."]
+        return ["Each dataset comes from a fit of classes to the counts, without chains."]
     accepted = (
         f"Accepted proposals: {number(imputed['accepted'])} of whole records and "
         f"{number(imputed['moved'])} of single columns. Where the first is below 0.1 take more "

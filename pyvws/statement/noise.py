@@ -11,6 +11,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
 from pyvws.statement.parts import LedgerEntry, TableColumns, by_neighbours, figure
 from pyvws.statement.statement import Statement
+from pyvws.statement.words import forecast_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +136,17 @@ class HistogramStatement(NoiseStatement):
         }
 
 
+_OF_REFERENCE = ("counts-reference", "counts-reference-release")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyCountsStatement(NoiseStatement):
     """The facts of a release from noisy counts.
 
     - `spending`: What the counts may cost and did cost, once for all datasets; larger = less
       private. Its delta is 0 for pure differential privacy.
+    - `paid`: What entries of the schema cost that were found under noise before: `digest`,
+      `epsilon`, `delta` and `neighbours`; empty without such a schema.
     - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
     - `columns`: The synthesized columns, in their order, and those that number the records.
     - `cap`: The most records of a unit that are counted.
@@ -159,11 +165,15 @@ class NoisyCountsStatement(NoiseStatement):
     - `kept`: The share of the counted pairs' dependence that the datasets keep; None where noise
       hides it.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
+    - `fitted`: Whether fits of classes to the counts give the datasets, and not chains.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
+    - `reference`: What noisy counts and a public table say of each other, where one is a prior.
+    - `why_auto`: What "auto" counts and why, where it was asked for.
     """
 
     spending: Spending
+    paid: Mapping[str, Any] = field(default_factory=dict)
     records: str
     columns: TableColumns
     cap: int
@@ -179,18 +189,21 @@ class NoisyCountsStatement(NoiseStatement):
     kept: float | None = None
     apart: float | None = None
     lost: tuple[tuple[str, ...], ...] = ()
+    fitted: bool = False
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
+    reference: Mapping[str, Any] | None = None
+    why_auto: Phrase | None = None
 
     @property
     def epsilon_per_dataset(self) -> float:
-        """The cap of what was sold, once for all datasets; larger = less private."""
-        return self.spending.cap
+        """The cap of what was sold and what the schema cost, once; larger = less private."""
+        return self.spending.cap + self.paid.get("epsilon", 0.0)
 
     @property
     def delta(self) -> float:
         """0 for pure differential privacy."""
-        return self.spending.delta
+        return self.spending.delta + self.paid.get("delta", 0.0)
 
     @property
     def _delta(self) -> dict[str, float]:
@@ -198,7 +211,12 @@ class NoisyCountsStatement(NoiseStatement):
 
     @property
     def rho(self) -> float | None:
-        """The zero-concentrated differential privacy of Gaussian noise; larger = less private."""
+        """The zero-concentrated differential privacy of Gaussian noise; larger = less private.
+
+        None for other noise, and beside a threshold on values, which fails with its delta.
+        """
+        if self.paid.get("delta"):
+            return None
         prices = [float(one.price) for one in self.spending.measurements]
         return math.fsum(prices) if self.noise == "gaussian" else None
 
@@ -223,10 +241,13 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-delta": self.delta > 0.0,
             "counts-model": True,
             "counts-best-file": self.best_file,
+            "counts-reference": self.reference is not None and not self.reference["is_release"],
+            "counts-reference-release": bool(self.reference and self.reference["is_release"]),
             "counts-chains": self.apart is not None,
             "counts-lost": bool(self.lost),
             "counts-unknown": True,
             "counts-cap": self.unit is not None,
+            "paid-schema": bool(self.paid),
             **self._other_releases,
             "public-settings": True,
             "records": self.records == "exact",
@@ -238,7 +259,9 @@ class NoisyCountsStatement(NoiseStatement):
         values: dict[str, dict[str, Any]] = {
             "counts-cap": {"cap": self.cap, "column": self.unit},
             "counts-delta": {"delta": self.delta},
+            "paid-schema": dict(self.paid),
             "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
+            **{key: {"file": (self.reference or {}).get("file")} for key in _OF_REFERENCE},
             "counts-chains": {"share": self.apart},
             "counts-lost": {"sets": ", ".join(":".join(columns) for columns in self.lost)},
         }
@@ -247,7 +270,13 @@ class NoisyCountsStatement(NoiseStatement):
     def ledger(self) -> list[LedgerEntry]:
         return [
             *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
-            LedgerEntry(Phrase("counts"), self.epsilon_per_dataset),
+            *([LedgerEntry(Phrase("schema"), self.paid["epsilon"])] if self.paid else []),
+            LedgerEntry(Phrase("counts"), self.spending.cap),
+            *(
+                [LedgerEntry(Phrase("counts-reference", {"file": self.reference["file"]}), 0.0)]
+                if self.reference is not None
+                else []
+            ),
         ]
 
     def trusted(self) -> list[Phrase]:
@@ -265,6 +294,7 @@ class NoisyCountsStatement(NoiseStatement):
             "model": self.model,
             **self._costs(*both, round_up),
             "number_of_rows": self.records,
+            **({"paid_schema": dict(self.paid)} if self.paid else {}),
             "counts": {
                 "sets": self.sets,
                 "cells": self.cells,
@@ -280,7 +310,10 @@ class NoisyCountsStatement(NoiseStatement):
                 "cap": self.cap,
                 "public_seed": self.public_seed,
                 **({"best_file": True} if self.best_file else {}),
+                **({"from_fits": True} if self.fitted and not self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
+                **({"reference": dict(self.reference)} if self.reference is not None else {}),
+                **({"auto": forecast_words(self.why_auto)} if self.why_auto else {}),
                 **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
             },
         }

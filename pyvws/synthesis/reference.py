@@ -27,7 +27,8 @@ from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.tables.design.cells import Cells, make_cells
 from pyvws.tables.design.units import Units
 from pyvws.tables.files.frame import check_columns, open_frame, unit_codes
-from pyvws.tables.files.read import FORMATS, read_table
+from pyvws.tables.files.public import public_files
+from pyvws.tables.files.read import read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +111,6 @@ def _of_columns(
         places = [(column.places(len(records)), column.cells.n_cells) for column in columns]
         of_units = Units.of(cells, units, places)
     return Reference(TableModel(columns), cells, None, nobody, of_units)
-
-
-def public_files(path: Path) -> list[Path]:
-    """The datasets of a run's output or release folder, in their order, or else the path itself."""
-    for folder in (path / "release", path):
-        files = sorted(p for p in folder.glob("synthetic-*") if p.suffix[1:] in FORMATS)
-        if files:
-            return files
-    return [path]
 
 
 def _records(

@@ -265,14 +265,31 @@ def _noisy_counts(
     copies: Annotated[
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
+    schema: Annotated[
+        Path | None, typer.Option(help="A schema of all columns, which are a second table.")
+    ] = None,
     others: _Others = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public file of the same columns, such as national2019.csv (NIST): the "
+            "best file with it, without it and with its columns permuted."
+        ),
+    ] = None,
+    tool_runs: Annotated[
+        int | None, typer.Option(help="Runs of each other tool; as many as --runs if not given.")
+    ] = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
     from pyvws.release.synthesizer import synthesize
+    from pyvws_studies import counts_reference
     from pyvws_studies import noisy_counts as study
 
-    own = {"runs": runs, "copies": copies, "others": others}
-    return study, file, {**own, "synthesize": synthesize}
+    if reference is not None:
+        beside = {"reference": reference, "runs": runs, "synthesize": synthesize}
+        return counts_reference, file, beside
+    own = {"runs": runs, "copies": copies, "schema": schema, "others": others}
+    return study, file, {**own, "tool_runs": tool_runs, "synthesize": synthesize}
 
 
 def _table_priors(

@@ -13,7 +13,8 @@ not the records.
 
 Where rules bar codes a class lies within one pattern of `rule_patterns`, so none of its records
 breaks a rule. Several fits begin at random, and their mean is the model: it stands nearer to the
-truth than the best of them. Few classes cannot hold a strong diagonal. So of each pair of columns
+truth than the best of them. A `Further` prior, such as a public table's, adds slopes of its own.
+Few classes cannot hold a strong diagonal. So of each pair of columns
 the part of its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
 (gap / deviation)^2 that is the share 1 - C / X of the gap, as James and Stein have it, where C is
 what noise hardly exceeds. Of the rest the covariance z of both columns' ranks, in deviations, keeps
@@ -26,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,8 @@ _OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
 _NONE: Final = -np.inf  # The logit of a code that rules bar.
 _MOST_CODES: Final = 1500  # Of all columns together.
-_MOST_CELLS: Final = 200_000  # Of the sets that are no plain pairs.
+MOST_CELLS: Final = 200_000
+"""Cells of the sets that are no plain pairs, at most, for a fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,17 +90,38 @@ def is_fitted(table: Workload) -> bool:
     """Whether classes alone give the columns of a workload, within the reach of a fit."""
     codes = sum(column.size for column in table.columns.values())
     further = sum(crossed.size for crossed in table.cliques if not _is_pair(crossed))
-    if table.given or codes > _MOST_CODES or further > _MOST_CELLS:
+    if table.given or codes > _MOST_CODES or further > MOST_CELLS:
         return False
     return rule_patterns(table.columns, table.skips) is not None
 
 
-def fitted_classes(noisy: Measurements, *, classes: int, seed: int) -> FittedClasses:
+class FurtherSlopes(Protocol):
+    """What a prior adds to the slopes of one fit."""
+
+    def at(self, shares: Floats, profiles: Floats) -> tuple[Floats, Floats]:
+        """The slopes by the logits of shares (H,) and of codes (H, sum of L)."""
+
+
+class Further(Protocol):
+    """A prior beside that of the margins; none where `kappa` is 0."""
+
+    @property
+    def kappa(self) -> float:
+        """The records that the prior counts as, for each record to make."""
+
+    def batches(self, rng: np.random.Generator) -> FurtherSlopes:
+        """What one fit adds to its slopes."""
+
+
+def fitted_classes(
+    noisy: Measurements, *, classes: int, seed: int, further: Further | None = None
+) -> FittedClasses:
     """The mean of several fits, each of about so many classes; of a table that `is_fitted`."""
     counts = PenalisedCounts(noisy)
+    further = further if further is not None and further.kappa else None
     with steady_sums():
         fits = [
-            _fit(counts, classes, np.random.default_rng(stream))
+            one_fit(counts, classes, np.random.default_rng(stream), further)
             for stream in np.random.SeedSequence(seed).spawn(_FITS)
         ]
         shares = np.concatenate([pi for pi, _ in fits]) / _FITS
@@ -107,13 +130,21 @@ def fitted_classes(noisy: Measurements, *, classes: int, seed: int) -> FittedCla
         return FittedClasses(shares, profiles, counts.offsets, ties, misfit)
 
 
-def _fit(counts: PenalisedCounts, classes: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def one_fit(
+    counts: PenalisedCounts,
+    classes: int,
+    rng: np.random.Generator,
+    further: Further | None = None,
+) -> tuple[Floats, Floats]:
     """Shares (H,) and profiles (H, sum of L) of one fit: adaptive steps along the slope."""
     start = counts.start(classes, rng)
     means, squares = start.zeros(), start.zeros()
-    at = start
+    at, prior = start, None if further is None else further.batches(rng)
     for step in range(1, _STEPS + 1):
         _, slopes = counts.penalised(at)
+        if prior is not None:
+            of_shares, of_codes = prior.at(_softmax(at.shares), counts.profiles(at.codes))
+            slopes = slopes[0] + of_shares, slopes[1] + of_codes * (at.prior > 0.0)
         falling = 0.5 * (1.0 + np.cos(np.pi * step / _STEPS)) + _LAST
         length = _STEP * min(1.0, step / _RISING) * falling
         for x, slope, mean, square in zip(at[:2], slopes, means, squares, strict=True):
@@ -208,8 +239,11 @@ class PenalisedCounts:
     def profiles(self, logits: Floats) -> Floats:
         """The shares (H, sum of L) of codes with those logits, which add up to 1 in a column."""
         most = np.maximum.reduceat(logits, self.offsets[:-1], axis=1)
-        shares = np.exp(logits - self._by_code(most))
-        return shares / self._by_code(np.add.reduceat(shares, self.offsets[:-1], axis=1))
+        return self.shares_of_columns(np.exp(logits - self._by_code(most)))
+
+    def shares_of_columns(self, weights: Floats) -> Floats:
+        """Weights (H, sum of L) of codes as shares, which add up to 1 in a column."""
+        return weights / self._by_code(np.add.reduceat(weights, self.offsets[:-1], axis=1))
 
     def _by_code(self, of_columns: Floats) -> Floats:
         return np.repeat(of_columns, self.sizes, axis=1)

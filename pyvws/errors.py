@@ -53,10 +53,6 @@ class SpendingError(PyvwsError, RuntimeError):
     """A strict run asked for a measurement that its settings do not pay for."""
 
 
-class ClusterError(PyvwsError, ConnectionError):
-    """A cluster does not answer or has no workers."""
-
-
 class MissingDependencyError(PyvwsError, ImportError):
     """An optional part is not installed; the message names the package to install."""
 

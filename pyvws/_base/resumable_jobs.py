@@ -9,33 +9,25 @@ Other processes get their work by pipe, so no file holds it.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
-import logging
 import os
 import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import choice, whole_number
 from pyvws._base.cores import one_core, usable_cores
 from pyvws._base.folders import check_folder, write_whole
-from pyvws.errors import ClusterError, InputError, MissingDependencyError, OutputError
-
-if TYPE_CHECKING:
-    from distributed import Client, Future
+from pyvws.errors import InputError, OutputError
 
 Key = tuple[str | int, ...]
 """The unique name of one replicate, such as ("data", 123, 7)."""
@@ -182,7 +174,6 @@ def _difference(kept: dict[str, Any], ours: dict[str, Any]) -> str:
     return "; ".join([*listed, *(["..."] if len(names) > 3 else [])])
 
 
-Backend = Literal["loky", "dask"]
 Replicate = Callable[[Mapping[str, Any], Key, np.random.SeedSequence], Result]
 
 _WATCH_SECONDS = 0.5
@@ -205,25 +196,12 @@ Call = tuple[Replicate, Mapping[str, Any], Key, int]
 Work = Callable[[list[Call]], Generator[tuple[Key, Result]]]
 
 
-def check_pool(backend: str, jobs: int | None, scheduler: str | None) -> None:
-    choice(backend, "backend", ("loky", "dask"))
-    if jobs is not None:
-        whole_number(jobs, "jobs", least=1)
-    if (backend == "dask") != (scheduler is not None):
-        raise InputError.by("backend-address")
-
-
 @contextmanager
-def pool(backend: str, jobs: int | None, scheduler: str | None, tasks: int) -> Iterator[Work]:
+def pool(jobs: int | None, tasks: int) -> Iterator[Work]:
     """A function that yields each result as a job ends; every job keeps to one processor."""
     import joblib
 
-    if backend == "dask":
-        from pyvws._base.resumable_jobs import on_cluster
-
-        with on_cluster(str(scheduler)) as share:
-            yield lambda calls: share(_one_alone, calls, jobs)
-    elif (at_once := min(jobs or usable_cores(), tasks)) == 1:
+    if (at_once := min(jobs or usable_cores(), tasks)) == 1:
         yield _one_by_one
     else:
         with joblib.parallel_config("loky", inner_max_num_threads=1):
@@ -274,112 +252,3 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_WATCH_SECONDS)
     os._exit(1)
-
-
-_POLL_SECONDS = 0.05
-_PATIENCE_SECONDS = (
-    10.0  # Longest wait for an answer or a worker; an adaptive cluster starts a worker meanwhile.
-)
-
-Share = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]], int | None], Generator[Any]]
-
-
-@contextmanager
-def on_cluster(scheduler: str) -> Iterator[Share]:
-    """A function that calls another function on the cluster's workers, `jobs` calls at once.
-
-    It takes a function, a list of arguments and `jobs`, and yields each result as soon as a worker
-    returns it. Raises ClusterError without a scheduler or workers, now or later, and
-    MissingDependencyError without Dask.
-    """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingDependencyError(
-            "backend='dask' needs Dask. Install it with: pip install 'dask[dataframe]' distributed"
-        ) from None
-    with _unlogged():
-        try:
-            client = Client(scheduler, timeout=_PATIENCE_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise ClusterError(
-                f"No Dask scheduler answers at {scheduler} ({type(error).__name__}). Check the "
-                "address."
-            ) from None
-        try:
-            yield lambda function, calls, jobs: _results(client, scheduler, function, calls, jobs)
-        finally:
-            client.close(timeout=1)
-
-
-def _results(
-    client: Client,
-    scheduler: str,
-    function: Callable[..., Any],
-    calls: Sequence[tuple[Any, ...]],
-    jobs: int | None,
-) -> Generator[Any]:
-    from distributed import as_completed
-
-    def submitted(call: tuple[Any, ...]) -> Any:
-        return client.submit(function, *call, pure=False)
-
-    waiting = iter(calls)
-    under_way = as_completed(map(submitted, islice(waiting, jobs)), loop=client.loop)
-    last_seen = time.monotonic()
-    while not under_way.is_empty():
-        finished = under_way.next_batch(block=False)
-        for future in finished:
-            yield _result(future, scheduler)
-            under_way.update(map(submitted, islice(waiting, 1)))
-        if finished or _workers(client):
-            last_seen = time.monotonic()
-        elif time.monotonic() - last_seen > _PATIENCE_SECONDS:
-            raise _lost(client.status == "running", scheduler)
-        if not finished:
-            time.sleep(_POLL_SECONDS)
-
-
-def _workers(client: Client) -> int:
-    """Number of the scheduler's workers; 0 if the scheduler does not answer."""
-    try:
-        return len(client.ncores()) if client.status == "running" else 0
-    except OSError:
-        return 0
-
-
-def _result(future: Future, scheduler: str) -> Any:
-    from distributed import KilledWorker
-
-    try:
-        return future.result()
-    except (asyncio.CancelledError, CancelledError):
-        raise _lost(False, scheduler) from None
-    except KilledWorker:
-        raise ClusterError(
-            f"Workers of the Dask cluster at {scheduler} ended over one replicate, for want of "
-            "memory perhaps."
-        ) from None
-
-
-def _lost(answers: bool, scheduler: str) -> ClusterError:
-    if answers:
-        return ClusterError(
-            f"The Dask cluster at {scheduler} has no workers. Start some: dask worker {scheduler}."
-        )
-    return ClusterError(f"The Dask scheduler at {scheduler} answers no more.")
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Silence Dask's log of lost connections: this module reports each loss in one line."""
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
-    loggers = [logging.getLogger(name) for name in names]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)

@@ -331,7 +331,7 @@ def run_seeds(
     calls: list[Call] = [(work, {}, ("seed", number), work.seed) for number in missing]
     with (
         _watched(work, seeds, progress),
-        pool("loky", jobs, None, len(missing)) as share,
+        pool(jobs, len(missing)) as share,
         closing(share(calls)) as ended,
     ):
         for _ in ended:

@@ -42,7 +42,7 @@ def _environment() -> dict[str, str]:
 def test_r_s_check_finds_nothing(r: str, tmp_path: Path) -> None:
     """It runs each example of the help pages, the vignette and the tests of the package."""
     environment = {**_environment(), "_R_CHECK_CRAN_INCOMING_": "false"}
-    for words in (["build", str(_PACKAGE)], ["check", "--no-manual", "--ignore-vignettes"]):
+    for words in (["build", str(_PACKAGE)], ["check", "--no-manual"]):
         made = sorted(map(str, tmp_path.glob("pyvws_*.tar.gz")))
         done = subprocess.run(
             [r, "CMD", *words, *made],

@@ -16,7 +16,7 @@ import pytest
 from pyvws_studies.replicates import ReplicatedStudy, Report, StudyRun, run_study
 
 from pyvws._base.resumable_jobs import Key, Result, replicate_seed, whole_seed
-from pyvws.errors import InputError, MissingDependencyError, OutputError
+from pyvws.errors import InputError, OutputError
 
 
 def _keys(replicates: int) -> list[Key]:
@@ -215,12 +215,6 @@ def hang_at_3(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         ({"replicates": 0}, "replicates must be a whole number of at least 1. Got 0."),
         ({"seed": -1}, "seed must be a whole number of at least 0. Got -1."),
         ({"jobs": 0}, "jobs must be a whole number of at least 1. Got 0."),
-        ({"backend": "ray"}, "backend must be one of loky, dask. Got 'ray'."),
-        (
-            {"backend": "dask"},
-            "The dask backend needs the address of a scheduler, and loky takes none. Give both "
-            "--backend dask and --scheduler ADDRESS, or neither.",
-        ),
         (
             {"study": replace(STUDY, keys=lambda _count: [("a", 1), ("a", "1")])},
             "Two replicates of toy have one key.",
@@ -238,139 +232,3 @@ def test_bad_input_stops_before_any_file(
         _run(tmp_path / "out", **options)
     assert str(caught.value) == said
     assert not (tmp_path / "out").exists()
-
-
-def test_dask_without_dask_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(
-        MissingDependencyError, match=r"pip install 'dask\[dataframe\]' distributed"
-    ):
-        _run(tmp_path / "out", backend="dask", scheduler="tcp://127.0.0.1:1", jobs=None)
-
-
-def test_dask_gives_the_same_table(tmp_path: Path) -> None:
-    """Two workers in processes of their own, found by the scheduler's address."""
-    pytest.importorskip("distributed")
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sys\n"
-        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from pathlib import Path\n"
-        "from distributed import LocalCluster\n"
-        "import test_replicates as t\n"
-        "if __name__ == '__main__':\n"
-        "    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,\n"
-        "                      host='127.0.0.1') as cluster:\n"
-        "        t._run(Path(sys.argv[1]), backend='dask', scheduler=cluster.scheduler_address,\n"
-        "               jobs=None)\n"
-    )
-    out = tmp_path / "out"
-    run = subprocess.run(
-        [sys.executable, str(script), str(out)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
-    _run(tmp_path / "whole")
-    assert _table(out) == _table(tmp_path / "whole")
-
-
-_CLUSTER = """
-import os, subprocess, sys, time
-from pathlib import Path
-sys.path.insert(0, {folder!r})
-import test_replicates as t
-from pyvws.errors import ClusterError
-from pyvws._base import resumable_jobs
-from distributed import LocalCluster
-resumable_jobs._PATIENCE_SECONDS = 2.0
-
-def run(out, address, progress=lambda *_: None, **changes):
-    study = t.replace(t.STUDY, replicate=t.where, **changes)
-    try:
-        t._run(out, study, backend="dask", scheduler=address, jobs=None, progress=progress)
-    except ClusterError as error:
-        print(error)
-
-if __name__ == "__main__":
-    out = Path(sys.argv[1])
-    def cluster(workers):
-        return LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None,
-                            host="127.0.0.1")
-    with cluster(1) as made:
-        run(out / "one", made.scheduler_address)
-        print(made.workers[0].pid, os.getpid())
-    with cluster(0) as made:
-        run(out / "none", made.scheduler_address)
-    with cluster(1) as made:
-        def stop(done, _total):
-            if done == 4:
-                made.scale(0)
-        run(out / "left", made.scheduler_address, stop, settings={{"scale": 2.0, "hang": 3}})
-    place = out / "scheduler.json"
-    words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", place]
-    lost = subprocess.Popen([sys.executable, "-m", "distributed.cli.dask_scheduler", *words],
-                            cwd=out, stderr=subprocess.DEVNULL)
-    while not place.exists():
-        time.sleep(0.1)
-    address = t.json.loads(place.read_text())["address"]
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1",
-         "--no-nanny", "--no-dashboard"], cwd=out, stderr=subprocess.DEVNULL)
-    def kill(done, _total):
-        if done == 4:
-            lost.kill()
-    try:
-        resumable_jobs._PATIENCE_SECONDS = 60.0  # The worker takes its time.
-        run(out / "lost", address, kill, settings={{"scale": 2.0, "hang": 3}})
-    finally:
-        lost.kill()
-        worker.kill()
-    resumable_jobs._PATIENCE_SECONDS = 2.0
-    run(out / "gone", address)
-"""
-
-
-def where(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
-    """The number of the process that computes it, or no end."""
-    while key[1] == settings.get("hang"):
-        time.sleep(0.05)
-    return Result([{"pid": os.getpid()}])
-
-
-def test_a_cluster_does_the_work_and_its_loss_is_one_line(tmp_path: Path) -> None:
-    """One thread, no worker at the start or later, and no scheduler any more or at all."""
-    pytest.importorskip("distributed")
-    script, out = tmp_path / "script.py", tmp_path / "out"
-    out.mkdir()
-    script.write_text(_CLUSTER.format(folder=str(Path(__file__).parent)))
-    run = subprocess.run(
-        [sys.executable, str(script), str(out)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
-    pids, none, left, lost, gone = run.stdout.splitlines()
-    worker, client = pids.split()
-    rows = (out / "one" / "replicates.csv").read_text().splitlines()
-    assert rows == ["pid", *[worker] * 6]
-    assert worker != client
-    for line, done, said in (
-        (none, 0, "has no workers. Start some: dask worker tcp://127.0.0.1:"),
-        (left, 4, "has no workers. Start some: dask worker tcp://127.0.0.1:"),
-        (lost, 4, "answers no more."),
-        (gone, 0, "No Dask scheduler answers at tcp://127.0.0.1:"),
-    ):
-        assert said in line
-        assert f" {done} of 6 results are kept in {out}" in line
-        assert "The same command goes on from there once the cluster runs" in line
-    assert len(list((out / "lost" / "replicates").iterdir())) == 4
-    assert "Traceback" not in run.stderr

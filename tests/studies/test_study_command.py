@@ -22,7 +22,6 @@ def test_the_list_names_every_study_with_what_it_shows() -> None:
         (("risk-eficient", "--out", "OUT"), "Did you mean 'risk-efficient'?", 2),
         (("risk-efficient",), "Missing option '--out'", 2),
         (("risk-efficient", "--out", "OUT", "--replicates", "0"), "replicates must be a whole", 2),
-        (("risk-efficient", "--out", "OUT", "--backend", "dask"), "address of a scheduler", 1),
     ],
 )
 def test_a_wrong_call_is_one_line_and_writes_nothing(

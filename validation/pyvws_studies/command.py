@@ -79,12 +79,6 @@ def _run_replicates(
     jobs: Annotated[
         int | None, typer.Option(help="Replicates at once; one a processor if not given.")
     ] = None,
-    backend: Annotated[
-        str, typer.Option(help="loky (this machine) or dask.", metavar="loky|dask")
-    ] = "loky",
-    scheduler: Annotated[
-        str | None, typer.Option(help="With dask: the scheduler, as tcp://host:8786.")
-    ] = None,
     seed: Annotated[int, typer.Option(help="Seed from which those of replicates follow.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Empty the folder first.")] = False,
 ) -> None:
@@ -93,7 +87,7 @@ def _run_replicates(
 
     done = 0
     given: dict[str, Any] = {"replicates": replicates, "seed": seed, "overwrite": overwrite}
-    given |= {"jobs": jobs, "backend": backend, "scheduler": scheduler}
+    given |= {"jobs": jobs}
     with counted_progress(study.name) as tick:
 
         def progress(now: int, total: int) -> None:

@@ -13,17 +13,15 @@ from typing import Any
 from pyvws._base.checks import whole_number
 from pyvws._base.folders import sweep, write_whole
 from pyvws._base.resumable_jobs import (
-    Backend,
     Key,
     Replicate,
     Result,
     ResultFolder,
-    check_pool,
     key_name,
     open_folder,
     pool,
 )
-from pyvws.errors import ClusterError, InputError
+from pyvws.errors import InputError
 
 _TABLE = "replicates.csv"
 
@@ -76,8 +74,6 @@ def run_study(
     replicates: int | None = None,
     seed: int,
     jobs: int | None = None,
-    backend: Backend = "loky",
-    scheduler: str | None = None,
     overwrite: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> StudyRun:
@@ -85,16 +81,15 @@ def run_study(
 
     The same study under the same settings and seed continues from the results in `out`, unless
     `overwrite` empties it. `replicates` is their total number. Each one's seed follows from `seed`
-    and its key. `jobs` run at once, in processes of this machine ("loky") or on an existing Dask
-    cluster ("dask") at the address `scheduler`. `progress` is called with replicates done and in
-    all. Raises InputError for an argument out of range, ClusterError where the cluster fails (the
-    folder keeps what is done), OutputError where `out` holds something else, and
-    MissingDependencyError without Dask.
+    and its key. `jobs` run at once, in processes of their own. `progress` is called with replicates
+    done and in all. Raises InputError for an argument out of range, and OutputError where `out`
+    holds something else.
     """
     count = study.replicates if replicates is None else replicates
     count = whole_number(count, "replicates", least=1)
     seed = whole_number(seed, "seed", least=0)
-    check_pool(backend, jobs, scheduler)
+    if jobs is not None:
+        whole_number(jobs, "jobs", least=1)
     sweep()
     keys = list(study.keys(count))
     if len({key_name(key) for key in keys}) < len(keys):
@@ -107,19 +102,10 @@ def run_study(
     progress(len(results), len(keys))
     if missing:
         calls = [(study.replicate, study.settings, key, seed) for key in missing]
-        try:
-            with (
-                pool(backend, jobs, scheduler, len(missing)) as work,
-                closing(work(calls)) as computed,
-            ):
-                for key, result in computed:
-                    results[key] = folder.keep(key, result)
-                    progress(len(results), len(keys))
-        except ClusterError as error:
-            raise ClusterError(
-                f"{error} {len(results)} of {len(keys)} results are kept in {out}. The same "
-                "command goes on from there once the cluster runs, or without --backend."
-            ) from None
+        with pool(jobs, len(missing)) as work, closing(work(calls)) as computed:
+            for key, result in computed:
+                results[key] = folder.keep(key, result)
+                progress(len(results), len(keys))
     ordered = {key: results[key] for key in keys}
     _write_table(folder, ordered)
     return StudyRun(ordered, len(missing), study.report(study.settings, ordered, out))

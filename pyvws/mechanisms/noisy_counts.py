@@ -127,9 +127,7 @@ class NoisyCounts(MechanismBase):
         None,
         "A public table of other records, or the folder of an earlier release, whose ties of "
         "columns enter the fit of a single dataset.",
-        more="In Python a frame too. The table must be published apart from yours. An earlier "
-        "release of the same records belongs in `after` too. The path stands in run.toml as it is "
-        "given.",
+        more="In Python a frame too. Name an earlier release of the same records by `after` too.",
     )
 
     def __post_init__(self) -> None:

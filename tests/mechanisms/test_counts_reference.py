@@ -273,7 +273,7 @@ def test_a_release_says_its_reference_and_is_made_again_with_it(tmp_path: Path) 
     said = release.privacy["counts"]["reference"]
     assert (said["file"], said["records"], said["is_release"]) == ("public.csv", 900, False)
     assert release.privacy["ledger"][-1]["epsilon"] == 0.0
-    assert "counts-reference" in json.dumps(release.privacy["caveats"])
+    assert "counts-reference" in json.dumps(release.privacy["caveat_keys"])
     assert release.privacy["guarantee"] == "dp"
     release.write(out)
     reproduce = ["reproduce", str(out)]
@@ -295,5 +295,5 @@ def test_a_release_says_its_reference_and_is_made_again_with_it(tmp_path: Path) 
     assert moved.exit_code == 0, moved.output
     later = _run(_table(2, 700), str(out), after=str(out))
     assert later.privacy["counts"]["reference"]["is_release"]
-    assert "counts-reference-release" in json.dumps(later.privacy["caveats"])
+    assert "counts-reference-release" in json.dumps(later.privacy["caveat_keys"])
     assert later.privacy["epsilon_total"] < later.privacy["epsilon_of_all_releases"]

@@ -21,7 +21,7 @@ from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
 from pyvws import SamplerSettings, Synthesizer
 
-__all__ = ["grow", "run"]
+__all__ = ["grow", "run", "sizes", "write_parts"]
 
 _AT_ONCE: Final = 1_000_000
 _BRIEF: Final = SamplerSettings(draws=100, warmup=100, chains=1)
@@ -33,7 +33,7 @@ def write_visits(path: Path, n: int) -> None:
     rng = np.random.default_rng(1)
 
     def parts() -> Iterator[dict[str, Any]]:
-        for size in _sizes(n):
+        for size in sizes(n):
             region, urban = rng.integers(0, 4, size), rng.integers(0, 2, size)
             mean = np.exp(3.0 + 0.2 * region - 0.3 * urban)
             yield {
@@ -42,7 +42,7 @@ def write_visits(path: Path, n: int) -> None:
                 "visits": rng.poisson(mean * rng.gamma(5.0, 0.2, size)),
             }
 
-    _write(path, parts())
+    write_parts(path, parts())
 
 
 def write_distinct(path: Path, n: int, distinct: int) -> None:
@@ -50,14 +50,16 @@ def write_distinct(path: Path, n: int, distinct: int) -> None:
     rng = np.random.default_rng(1)
     values = np.floor((np.arange(distinct) + 0.5) * (_LARGEST_COUNT / distinct)).astype(np.int64)
     order = rng.permutation(np.arange(n) % distinct)
-    _write(path, iter([{"visits": values[order]}]))
+    write_parts(path, iter([{"visits": values[order]}]))
 
 
-def _sizes(n: int) -> list[int]:
+def sizes(n: int) -> list[int]:
+    """The numbers of records of parts of a million at most."""
     return [min(_AT_ONCE, n - first) for first in range(0, n, _AT_ONCE)]
 
 
-def _write(path: Path, parts: Iterator[dict[str, Any]]) -> None:
+def write_parts(path: Path, parts: Iterator[dict[str, Any]]) -> None:
+    """Write parts of a table, columns by name, as one parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 

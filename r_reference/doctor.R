@@ -1,13 +1,10 @@
 # What is installed in R.
 
-# Version and folder of each package, empty where it is missing, and of R itself.
+# Version and folder of each package, empty where it is missing.
 installed <- function(packages) {
   folders <- vapply(packages, function(name) system.file(package = name), character(1))
   versions <- vapply(packages, function(name) {
     if (nzchar(system.file(package = name))) as.character(packageVersion(name)) else ""
   }, character(1))
-  list(
-    r_version = as.character(getRversion()), r_home = R.home(),
-    versions = unname(versions), folders = unname(folders)
-  )
+  list(versions = unname(versions), folders = unname(folders))
 }

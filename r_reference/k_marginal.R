@@ -26,14 +26,19 @@ k_marginal_score <- function(original, synthetic) {
   (2 - mean(pair_distances(original, synthetic))) * 500
 }
 
-# Quantity: scores of margins, pairs and triples, means over neighbours among tables.
+# Quantity: scores of margins, pairs and triples, means over up to three neighbours among tables, and
+# over the first with the third.
 predicted_scores <- function(tables) {
+  compared <- lapply(seq_len(min(3, length(tables) - 1)), function(place) place + 0:1)
+  if (length(tables) > 2) {
+    compared <- c(compared, list(c(1, 3)))
+  }
   scores <- c()
   for (k in seq_len(min(3, ncol(tables[[1]])))) {
     distances <- c()
-    for (place in seq_len(min(3, length(tables) - 1))) {
+    for (both in compared) {
       for (columns in combn(ncol(tables[[1]]), k, simplify = FALSE)) {
-        cells <- lapply(tables[place + 0:1], function(x) {
+        cells <- lapply(tables[both], function(x) {
           apply(x[, columns, drop = FALSE], 1, paste, collapse = " ")
         })
         all <- unique(unlist(cells))

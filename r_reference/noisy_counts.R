@@ -42,30 +42,44 @@ on_simplex <- function(counts, total) {
   pmax(counts - over[max(which(falling > over))], 0)
 }
 
-# Quantity: what a fit of two classes minimises, over 100, and 1 plus its slopes by the logits of shares
-# and of codes, over 1000, by complex steps. The noisy counts are those of a pair of columns and of its
-# first column, about n records. `codes` are the logits of the first class and then of the second, column
-# beside column. The prior adds .2 records a column, by margins of inverse variances.
-fit_slopes <- function(shares, codes, noisy, noisy_first, scales, laplace, n) {
-  wide <- length(noisy) / 2
-  cells <- matrix(noisy, 2, wide, byrow = TRUE)
-  precision <- c(1 / (wide * scales[1]^2), 1 / scales[2]^2)
+# The shares of the codes of two columns, by inverse variances of a pair and of its first column.
+noisy_margins <- function(cells, noisy_first, scales, n) {
+  precision <- c(1 / (ncol(cells) * scales[1]^2), 1 / scales[2]^2)
   first <- (precision[1] * rowSums(cells) + precision[2] * noisy_first) / sum(precision)
   first <- on_simplex(first, n) + 0.5
   second <- on_simplex(colSums(cells), n) + 0.5
-  pulled <- list(first / sum(first), second / sum(second))
+  list(first / sum(first), second / sum(second))
+}
+
+softmax <- function(x) exp(x) / sum(exp(x))
+
+# The expected counts of a pair of columns under two classes, by logits of shares and of codes. `codes`
+# are the logits of the first class and then of the second, column beside column.
+expected_pair <- function(shares, codes, n) {
+  pi <- softmax(shares)
+  by_class <- matrix(codes, 2, byrow = TRUE)
+  expected <- 0
+  for (h in 1:2) {
+    expected <- expected + n * pi[h] * outer(softmax(by_class[h, 1:2]), softmax(by_class[h, -(1:2)]))
+  }
+  expected
+}
+
+# Quantity: what a fit of two classes minimises, over 100, and 1 plus its slopes by the logits of shares
+# and of codes, over 1000, by complex steps. The noisy counts are those of a pair of columns and of its
+# first column, about n records. The prior adds .2 records a column, by margins of inverse variances.
+fit_slopes <- function(shares, codes, noisy, noisy_first, scales, laplace, n) {
+  cells <- matrix(noisy, 2, byrow = TRUE)
+  pulled <- noisy_margins(cells, noisy_first, scales, n)
   value <- function(logits) {
-    softmax <- function(x) exp(x) / sum(exp(x))
-    pi <- softmax(logits[1:2])
     by_class <- matrix(logits[-(1:2)], 2, byrow = TRUE)
-    expected <- matrix(0, 2, wide)
     penalty <- 0
     for (h in 1:2) {
       a <- softmax(by_class[h, 1:2])
       b <- softmax(by_class[h, -(1:2)])
-      expected <- expected + n * pi[h] * outer(a, b)
       penalty <- penalty - 0.4 * (sum(pulled[[1]] * log(a)) + sum(pulled[[2]] * log(b)))
     }
+    expected <- expected_pair(logits[1:2], logits[-(1:2)], n)
     gap <- c(as.vector(expected - cells) / scales[1], (rowSums(expected) - noisy_first) / scales[2])
     penalty + if (laplace) sum(sqrt(gap^2 + 0.2^2)) else sum(gap^2) / 2
   }
@@ -76,6 +90,23 @@ fit_slopes <- function(shares, codes, noisy, noisy_first, scales, laplace, n) {
     Im(value(moved)) / 1e-30
   }
   c(Re(value(at)) / 100, 1 + vapply(seq_along(at), slope, 0) / 1000)
+}
+
+# Quantity: 1 and what the shares of a pair have more than those of two classes. Of the gap the share
+# 1 - C / X is kept, of a sum X of squares in deviations of the noise and of what noise alone hardly
+# exceeds. Of the rest the covariance z of ranks keeps the share 1 - 1 / z^2.
+fit_ties <- function(shares, codes, noisy, noisy_first, scales, laplace, n) {
+  cells <- matrix(noisy, 2, byrow = TRUE)
+  gap <- cells - expected_pair(shares, codes, n)
+  variance <- scales[1]^2 * if (laplace) 2 else 1
+  likely <- length(gap) + 2 * sqrt((if (laplace) 5 else 2) * length(gap))
+  kept <- max(0, 1 - likely * variance / sum(gap^2))
+  rest <- (1 - kept) * gap
+  ranks <- lapply(noisy_margins(cells, noisy_first, scales, n), function(x) cumsum(x) - x / 2 - 0.5)
+  tie <- outer(ranks[[1]], ranks[[2]])
+  along <- sum(tie * rest) / sum(tie^2)
+  z_squared <- along^2 * sum(tie^2) / variance
+  1 + as.vector(t(gap - rest + max(0, 1 - 1 / z_squared) * along * tie)) / n
 }
 
 # log p of the classes of records: the first class has n_1, the second n_2. The stick is Beta(1,

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 sys.path.append(str(ROOT))
 
 from benchmarks import __main__ as command
-from benchmarks import _report, engines, households, mixture, proposals, scale, tables
+from benchmarks import _report, engines, households, mixture, proposals, tables
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Plan, Table
 from benchmarks._worker import JobFailedError, OverTheCapError, Worker
@@ -114,12 +114,6 @@ def test_the_report_names_no_machine() -> None:
     assert str(ROOT) not in text
 
 
-def test_an_unknown_part_is_refused(capsys) -> None:
-    with pytest.raises(SystemExit):
-        command.main(["--only", "engines,engine"])
-    assert "Got engine." in capsys.readouterr().err
-
-
 def test_a_job_over_its_cap_ends_with_its_process() -> None:
     with Worker() as worker:
         assert worker.ask(divmod, 7, 2, cap=60) == (3, 1)
@@ -144,27 +138,6 @@ def test_an_engine_over_the_cap_gives_a_least_ratio() -> None:
     assert engines._figures(found) == {}
     found["rstan"] = (100.0, 10.0)
     assert engines._figures(found) == {FITS: 50.0}
-
-
-@pytest.mark.runs
-def test_an_approximation_stands_beside_chains_with_its_khat() -> None:
-    table = engines.approximation(Plan(small=True))
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    assert [(row["engine"], row["levels"], row["parameters"]) for row in rows] == [
-        ("native", 5, 26),  # 4 x 4 coefficients, 4 scales, 6 correlations
-        ("laplace", 5, 26),
-    ]
-    assert [row["khat"] == "" for row in rows] == [True, False]
-    assert rows[1]["khat"] < 2.0
-    assert all(row["ESS"] > 1.0 and row["seconds"] > 0.0 for row in rows)
-
-
-@pytest.mark.parametrize("distinct", [1, 10, 5000])
-def test_distinct_counts_are_as_many_as_asked(distinct: int, tmp_path: Path) -> None:
-    scale.write_distinct(tmp_path / "t.parquet", 5000, distinct)
-    counts = pd.read_parquet(tmp_path / "t.parquet")["visits"]
-    assert (len(counts), counts.nunique()) == (5000, distinct)
-    assert counts.min() >= 0
 
 
 @pytest.mark.r
@@ -201,17 +174,6 @@ needs_survey = pytest.mark.skipif(
     not SURVEY.is_file() and not os.environ.get("CI"),
     reason=f"{SURVEY.name} is not beside the project",
 )
-
-
-@pytest.mark.runs
-def test_tables_of_any_shape_run_from_file_to_folder(tmp_path: Path) -> None:
-    levels = (2, 9, 5)
-    table = tables.amounts(tables.categories(400, levels), 2)
-    assert [table[f"c{k}"].max() < L for k, L in enumerate(levels)] == [True] * 3
-    assert 0.2 < (table["x1"] == 0).mean() < 0.5
-    found = tables.measured(table, tables.mixed_columns(levels, 2), 1)
-    assert set(found) == {"seconds", "processor", "gigabytes", "distinct"}
-    assert found["distinct"] == table.unique().height
 
 
 @pytest.mark.runs
@@ -288,26 +250,6 @@ def test_households_run_whole_and_none_is_impossible(tmp_path: Path) -> None:
     assert 1.0 < found["mean size of synthetic households"] < 1.636
 
 
-def test_shares_of_couples_are_held_against_the_mean_over_datasets() -> None:
-    homes = {"Hhindex": [1, 2, 3, 4], "relate": [2, 2, 3, 3], "sex": [1, 2, 1, 1]}
-    data = pd.DataFrame({**homes, "headsex": [2, 1, 2, 2], "race": 1, "headrace": 1})
-    data["age"], data["headage"] = 40, 41
-    assert households.couples_off([data, data], data) == 0.0
-    fewer = data.assign(relate=[2, 3, 3, 3])
-    # One of two couples is left: 25 points fewer couples, 50 points for either order of sexes.
-    assert households.couples_off([fewer], data) == pytest.approx(50.0)
-    assert households.couples_off([data, fewer], data) == pytest.approx(25.0)
-
-
-def test_households_that_are_not_there_are_left_out(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(households, "FILE", tmp_path / "households.txt")
-    found = households.run(Plan())
-    assert (found.tables, found.left_out) == (
-        [],
-        ["households.txt, which is not beside the project"],
-    )
-
-
 def test_proposed_families_are_near_the_best_on_records_that_none_has_seen() -> None:
     rng = np.random.default_rng(12)
     n = 1500
@@ -360,20 +302,3 @@ def test_impossible_households_are_found_where_they_are_planted() -> None:
     child = data.index[(data["relate"] == 3) & data["age"].notna()][0]
     planted.loc[child, "age"] = planted.loc[child, "headage"] - 6
     assert households.impossible(planted) == 2
-
-
-@pytest.mark.skipif(
-    not households.FILE.is_file() and not os.environ.get("CI"),
-    reason=f"{households.FILE.name} is not beside the project",
-)
-def test_figures_of_members_are_those_of_the_households() -> None:
-    data = households.read_households(households.FILE)
-    found = households.members(data)
-    sizes = data.groupby("Hhindex").size().value_counts(normalize=True)
-    for size in (2, 3, 4):
-        assert found[f"households of {size}"] == pytest.approx(sizes[size - 1])
-    assert found["partners"] == pytest.approx((data["relate"] == 2).sum() / data["relate"].count())
-    later = data.assign(age=data["age"] + 1)
-    assert households.members(later)["mean age of partners"] == pytest.approx(
-        found["mean age of partners"] + 1.0
-    )

@@ -87,7 +87,8 @@ def test_the_sizes_of_a_forecast_are_those_by_hand(tmp_path: Path) -> None:
     assert "up to 3 terms" in said
     assert re.search(r"Column 'pay' makes about \d+% of the largest bound of one record", said)
     cells = 2 * 4 + (2 + 4) * MOST_CHOSEN
-    assert f"3 sets of {cells} cells. A cell has {400 * 3 / cells:.0f} records" in said
+    assert f"count 3 pairs of columns, {cells} cells in all" in said
+    assert f"A cell has {400 * 3 / cells:.0f} records" in said
     # The Gaussian mechanism, for a record in one cell of each of three sets.
     sigma = np.linspace(1.0, 20.0, 2000) / np.sqrt(3)
     lost = norm.cdf(0.5 / sigma - 2 * sigma) - np.exp(2) * norm.cdf(-0.5 / sigma - 2 * sigma)
@@ -111,7 +112,7 @@ def test_a_bound_by_record_without_a_normaliser_is_said_before_a_run_and_after()
             homes, schema=schema, mechanism="lw", engine="laplace", datasets=1, draws=60, seed=1
         )
         keys = {phrase["key"]: phrase["values"] for phrase in made.privacy["caveat_keys"]}
-        said.append(("no normaliser for that" in lines, keys.get("record-bounds")))
+        said.append(("the normaliser that this lacks" in lines, keys.get("record-bounds")))
     assert said == [(False, None), (True, {"columns": "'end'"})]
 
 

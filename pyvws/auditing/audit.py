@@ -389,11 +389,7 @@ def _between(
     def fit(share: float) -> Fitted:
         weights: Floats = (1.0 - share) * start + share * end
         posterior, _, _ = first.loop.source.sample(
-            weights,
-            first.settings.sampler,
-            seed=first.seed,
-            progress=None,
-            clamp=first.final.clamp,
+            weights, first.settings.sampler, seed=first.seed, progress=None, clamp=first.final.clamp
         )
         return Fitted.weighted(first, weights, posterior)
 

@@ -36,10 +36,10 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import finer_columns, recoded
 from pyvws.mechanisms.counts.coding import CountedColumn
-from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords
+from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords, MeasuredCounts
 from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.noisy_counts import NoisyCounts
-from pyvws.release.noisy_counts import MeasuredCounts, measured_copy
+from pyvws.release.noisy_counts import measured_copy
 from pyvws.sheet import InSheets, Sheet
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings

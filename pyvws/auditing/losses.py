@@ -223,11 +223,7 @@ def log_ratio(
 
 
 def _along(
-    first: Fitted,
-    second: Fitted,
-    between: Between | None,
-    span: tuple[float, float],
-    halvings: int,
+    first: Fitted, second: Fitted, between: Between | None, span: tuple[float, float], halvings: int
 ) -> tuple[float, float]:
     """`log_ratio` of two fits on a path of weights, by fits between where draws are apart."""
     gaps = _gaps(first, second)

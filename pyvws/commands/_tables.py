@@ -133,21 +133,24 @@ def read_tables(original: Path, synthetic: Sequence[Path], schema: Path | None) 
 
 def risks_by_keys(
     tables: ComparedTables,
-    keys: Sequence[str],
+    keys: Sequence[str] | None,
     target: Sequence[str],
     holdout: Path | None,
     reference: Path | None = None,
     *,
     attacks: bool,
 ) -> tuple[TableRisk, AttackRisk | None]:
-    """Risks of rows in any order, and of attacks beside the hold-out where they are asked for."""
+    """Risks of rows in any order, and of attacks beside the hold-out where they are asked for.
+
+    Without `keys` the schema proposes them.
+    """
     known = tables.schema
     held, public = (path if path is None else read_by(known, path) for path in (holdout, reference))
     asked: Any = {"keys": keys, "schema": known}
     risks = table_risk(tables.original, tables.datasets, target=target, holdout=held, **asked)
     if not attacks:
         return risks, None
-    asked |= {"secret": target, "control": held, "reference": public}
+    asked |= {"keys": risks.known.keys, "secret": target, "control": held, "reference": public}
     return risks, attack_risk(tables.original, tables.datasets, **asked)
 
 

@@ -30,7 +30,6 @@ _R_PACKAGES: Final = {
 }
 _OF_A_RELEASE: Final = {"engine native": "fits", "opendp": "secret noise"}
 _OF_RSTAN: Final = ("rstan", "BH", "RcppEigen", "RcppParallel")
-_RPY2: Final = "Run: pip install rpy2 'rpy2-rinterface<=3.6.5'"
 _COMPILERS: Final = ("c++", "g++", "clang++")
 
 
@@ -101,6 +100,7 @@ def examine() -> list[Check]:
         "engine pystan": _pystan,
         "opendp": dp,
         "rpy2": partial(_distribution, "rpy2", "rpy2 'rpy2-rinterface<=3.6.5'"),
+        "R": _r_program,
     }
     return [*(_guarded(name, look) for name, look in looks.items()), *_r()]
 
@@ -159,16 +159,12 @@ def _native() -> tuple[str, str]:
     return engine_version("native"), str(nuts.__file__)
 
 
-def _r_alone() -> tuple[str, str]:
-    """R's version and place where R is installed and rpy2 is not."""
-    try:
-        distribution("rpy2")
-    except PackageNotFoundError:
-        path = shutil.which("R")
-        if path is not None:
-            done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-            return " ".join(done.stdout.split()[2:3]), path
-    raise MissingDependencyError("R cannot be called.")
+def _r_program() -> tuple[str, str]:
+    path = shutil.which("R")
+    if path is None:
+        raise MissingDependencyError("Run: apt-get install r-base")
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return " ".join(done.stdout.split()[2:3]), path
 
 
 def _compiler() -> tuple[str, str]:
@@ -192,17 +188,14 @@ def _pystan() -> tuple[str, str]:
 
 
 def _r() -> list[Check]:
-    """Check R, R's packages and the engine that needs them."""
+    """Check R's packages and the engine that needs them."""
     try:
         from pyvws.r.bridge import call
 
         answer = call("doctor", "installed", {"packages": list(_R_PACKAGES)})
     except PyvwsError as error:
-        alone = _guarded("R", _r_alone)
-        reason = f"R is there, and it needs rpy2. {_RPY2}" if alone.usable else str(error)
         names = (*(f"R package {name}" for name in _R_PACKAGES), "engine rstan")
-        first = alone if alone.usable else replace(alone, reason=reason)
-        return [first, *(Check(name, False, reason=reason) for name in names)]
+        return [Check(name, False, reason=str(error)) for name in names]
     packages = []
     for name, use, version, folder in zip(
         _R_PACKAGES, _R_PACKAGES.values(), answer["versions"], answer["folders"], strict=True
@@ -215,8 +208,4 @@ def _r() -> list[Check]:
         )
     needed = [check for check, name in zip(packages, _R_PACKAGES, strict=True) if name in _OF_RSTAN]
     stands = next((check for check in needed if not check.usable), needed[0])
-    return [
-        Check("R", True, str(answer["r_version"][0]), str(answer["r_home"][0])),
-        *packages,
-        replace(stands, name="engine rstan"),
-    ]
+    return [*packages, replace(stands, name="engine rstan")]

@@ -59,8 +59,7 @@ SchemaOfRun = Annotated[
 ]
 Level = Annotated[float, typer.Option(help="Level of the intervals.")]
 Kind = Annotated[
-    str,
-    typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
+    str, typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full")
 ]
 Target = Annotated[str | None, of_columns(help="With --keys: columns to learn.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder whole.")]

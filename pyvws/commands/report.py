@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -25,6 +25,10 @@ from pyvws.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from pyvws.report.output_folder import ConfidentialPart, PublicPart
+
+_CELLS: Final = (
+    100_000_000  # Cells of all datasets, beyond which risks by keys have to be asked for.
+)
 
 
 def report(
@@ -50,7 +54,8 @@ def report(
     keys: Annotated[
         str | None,
         typer.Option(
-            help="Columns that an intruder may know of a record; adds risks of rows in any order.",
+            help="Columns that an intruder may know of a record, for risks of rows in any order; "
+            "by default those that the schema proposes.",
             metavar="COL,COL",
         ),
     ] = None,
@@ -77,7 +82,8 @@ def report(
     which may leave the building.
 
     The second is made from OUT/release alone: the statement's rounded figures and the synthetic
-    datasets. Both are single files that work offline.
+    datasets. Beside it go nist-sp-800-226.html, the layers of the claim, and registry.json, a draft
+    for the registry of deployments. All are single files that work offline.
 
     Example: pyvws report out/ --original ce.csv --keys Age,Urban --agency "Office of Statistics"
     """
@@ -104,7 +110,8 @@ def report(
                 unweighted,
                 known,
                 {**ball, "policy": policy, "rise": rise},
-                None if keys is None else (names(keys), names(target), holdout),
+                None if keys is None else names(keys),
+                (names(target), holdout),
                 told=not (quiet or as_json),
             )
     public_path, board_path = write_pages(
@@ -144,16 +151,18 @@ def _evidence(
     unweighted: Path | None,
     known: str | None,
     risk: dict[str, Any],
-    intruder: tuple[Sequence[str], Sequence[str], Path | None] | None,
+    keys: Sequence[str] | None,
+    asked: tuple[Sequence[str], Path | None],
     *,
     told: bool,
 ) -> Any:
     """Utility against the confidential table, and the risks of a column where rows are linked.
 
-    `intruder` has the keys, the targets and a hold-out of the risks of rows in any order; None
-    measures none.
+    `asked` has the targets and a hold-out of the risks of rows in any order. Without `keys` these
+    are measured where the run's schema proposes some and the tables are not too large.
     """
     from pyvws.commands._tables import read_original, read_records, read_tables, risks_by_keys
+    from pyvws.evaluation.known_keys import proposed_keys
     from pyvws.report.evidence import RiskSettings, gather, risk_evidence
     from pyvws.report.margins import scores_of
     from pyvws.report.output_folder import output_part, run_schema
@@ -189,13 +198,15 @@ def _evidence(
     if columns is None:
         data = read_original(original, public.columns)
         columns = (public.values(column, data=data[column.name]) for column in public.synthetic)
-    scores = None
+    scores = schema = None
     if data is not None:
         of_run = run_schema(out)
-        scores = scores_of(public, data, None if of_run is None else Schema.read(of_run))
+        schema = None if of_run is None else Schema.read(of_run)
+        scores = scores_of(public, data, schema)
     by_keys = attacks = None
-    if intruder is not None:
-        read, held = read_tables(original, [out], None), intruder[-1] is not None
-        by_keys, attacks = risks_by_keys(read, *intruder, attacks=held)
+    cells = len(public.columns) * sum(file.rows for file in public.files)
+    if keys or (cells <= _CELLS and proposed_keys(schema, [x.name for x in public.columns])):
+        read = read_tables(original, [out], None)
+        by_keys, attacks = risks_by_keys(read, keys, *asked, attacks=asked[-1] is not None)
     found: Any = {"scores": scores, "risk": of_records, "by_keys": by_keys, "attacks": attacks}
     return gather(columns, same_file=same, alone=alone, **found)

@@ -47,7 +47,9 @@ def reproduce(
     counts = ReleasedCounts.read(folder / "release", privacy, reference)
     same = {
         file.name: file.read_bytes() == content
-        for file, content in zip(files, counts.datasets(files), strict=True)
+        for file, content in zip(
+            [*files, *filter(None, [counts.best_file])], counts.datasets(files), strict=True
+        )
     }
     cost, stated = counts.epsilon, privacy["epsilon_total"]
     if as_json:

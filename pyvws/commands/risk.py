@@ -51,7 +51,11 @@ def risk(
         typer.Option(help="Parquet file for the risks of each record, which are confidential."),
     ] = None,
     keys: Annotated[
-        str | None, of_columns(help="Columns known of a record; rows in any order.")
+        str | None,
+        of_columns(
+            help="Columns known of a record; rows in any order. By default those that the schema "
+            "proposes."
+        ),
     ] = None,
     target: Target = None,
     holdout: Annotated[
@@ -73,18 +77,19 @@ def risk(
         ),
     ] = None,
     schema: Annotated[
-        Path | None, typer.Option(help="With --keys: schema.toml; by default that of the run.")
+        Path | None,
+        typer.Option(help="schema.toml, for rows in any order; by default that of the run."),
     ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Print risks of synthetic tables; larger = riskier. Works on files made by any tool.
 
-    With --keys, on rows in any order: replicated uniques, disclosure of --target, copies of unique
-    records, distances to the closest record, and attacks. With --outcome, on rows in the records'
-    order: the largest identification risk, its interquartile range and the share above a policy,
-    and match risks. The rows of a release are in random order: name the run's folder OUT, and
-    OUT/confidential lines them up with the records.
+    On rows in any order, by --keys: replicated uniques, disclosure of --target, copies of unique
+    records, distances to the closest record, which key makes the risk, and attacks. With --outcome,
+    on rows in the records' order: the largest identification risk, its interquartile range and the
+    share above a policy, and match risks. The rows of a release are in random order: name the run's
+    folder OUT, and OUT/confidential lines them up with the records.
 
     Example: pyvws risk people.csv out/ --keys age,sex,town --target ill
     """
@@ -93,18 +98,19 @@ def risk(
     from pyvws.commands._tables import read_records, read_tables, risks_by_keys
     from pyvws.commands.options import names
     from pyvws.report.evidence import RiskSettings, risk_evidence
+    from pyvws.report.output_folder import run_schema
 
-    if keys is not None:
-        if outcome is not None:
-            raise UsageError.by("keys-and-outcome")
-        read = read_tables(original, synthetic, schema)
-        asked: Any = names(keys), names(target), holdout, reference
-        risks, attacked = risks_by_keys(read, *asked, attacks=attacks or reference is not None)
-        sheets = [_with_units(risks.sheet, synthetic), *(attacked.sheets if attacked else ())]
-        tell(*sheets, quiet=quiet, as_json=as_json)
-        return
+    if keys is not None and outcome is not None:
+        raise UsageError.by("keys-and-outcome")
     if outcome is None:
-        raise UsageError.by("risk-without-keys")
+        if keys is None and schema is None and not any(map(run_schema, synthetic)):
+            raise UsageError.by("risk-without-keys")
+        read = read_tables(original, synthetic, schema)
+        asked: Any = None if keys is None else names(keys), names(target), holdout, reference
+        risks, attacked = risks_by_keys(read, *asked, attacks=attacks or reference is not None)
+        first, *others = [*risks.sheets, *(attacked.sheets if attacked else ())]
+        tell(_with_units(first, synthetic), *others, quiet=quiet, as_json=as_json)
+        return
     if target or holdout or attacks or reference:
         raise UsageError.by("target-without-keys")
     how: Any = {"radius": radius, "radius_kind": radius_kind, "policy": policy}

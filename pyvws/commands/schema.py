@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,6 +41,32 @@ def schema(
         str | None,
         typer.Option(help="Sign a proposal by your name: every entry is public.", metavar="NAME"),
     ] = None,
+    private: Annotated[
+        bool,
+        typer.Option(
+            "--private",
+            help="Find levels and ranges under noise, at --epsilon and --delta, for noisy-counts.",
+        ),
+    ] = False,
+    epsilon: Annotated[
+        float | None, typer.Option(help="With --private: what the schema costs, once.")
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(help="With --private: delta of that, which private levels need.")
+    ] = 0.0,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --private: a schema of what you know, with levels, range or cuts "
+            '"private" where they are to be found.'
+        ),
+    ] = None,
+    records: Annotated[
+        int | None, typer.Option(help="With --private: a public number of records.")
+    ] = None,
+    neighbours: Annotated[
+        str, typer.Option(help="With --private: one record left out (loo), or replaced (replace).")
+    ] = "loo",
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -48,12 +74,14 @@ def schema(
 
     The proposal looks at the records, so it is under review until you have checked that it is
     public. Sign it then: set `reviewed = true`, or your name, at the top of the file. Or name the
-    proposal with --accept, where every entry is known without the records.
+    proposal with --accept, where every entry is known without the records. With --private the
+    schema costs epsilon and needs no signature: nothing stands in it that was not paid for.
 
     \b
     Examples:
       pyvws schema people.csv --out proposal.toml
       pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
+      pyvws schema people.csv --private --epsilon 0.2 --delta 5e-7
     """
     from pyvws.commands.synthesize import forecast_records
     from pyvws.statement.words import forecast_words
@@ -70,6 +98,15 @@ def schema(
             raise OutputError(f"{out} is the table. Name another file.")
         if not overwrite:
             raise OutputError(f"{out} exists. Name another file, or use --overwrite.")
+    of_purchase = (epsilon, delta or None, known, records)
+    if not private and any(given is not None for given in of_purchase):
+        raise UsageError.by("purchase-without-private")
+    if private:
+        if accept is not None or plan or epsilon is None:
+            raise UsageError.by("private-alone")
+        given = {"known": known, "records": records, "neighbours": neighbours}
+        _buy(table, out, {"epsilon": epsilon, "delta": delta, **given}, quiet, as_json)
+        return
     if accept is not None:
         _accept(table, accept, out, plan, quiet, as_json)
         return
@@ -131,6 +168,46 @@ def schema(
             "broken_rules": broken,
             **({"forecast": expected} if plan else {}),
         },
+    )
+    tell(sheet, quiet=quiet, as_json=as_json)
+
+
+def _buy(table: Path, out: Path, asked: dict[str, Any], quiet: bool, as_json: bool) -> None:
+    """Write a schema whose private entries are found under noise; nothing else is read."""
+    from pyvws.synthesis.private_schema import buy_schema, purchase_notes
+    from pyvws.tables.files.headers import display_names, record_instead
+    from pyvws.tables.files.read import read_table
+
+    source = read_table(table, every_line=True)
+    schema = buy_schema(source.as_written, **asked)
+    schema.write(out)
+    labels, paid = display_names(list(schema.columns)), schema.paid
+    assert paid is not None
+    delta = f", delta {paid.delta:g}" if paid.delta else ""
+    sheet = Sheet(
+        f"{out}: paid for, epsilon {paid.epsilon:g}{delta}",
+        ("", "role", "model", "paid for", "on your word"),
+        [
+            (
+                labels[name],
+                column.role,
+                column.model or "",
+                ", ".join(paid.entries.get(name, ())),
+                ", ".join(paid.word.get(name, ())),
+            )
+            for name, column in schema.columns.items()
+        ],
+        notes=[
+            *purchase_notes(schema, labels),
+            *([_UNNAMED] if record_instead(list(schema.columns)) else []),
+            "Each line of the file says whether it is public, paid for or on your word. You answer "
+            "for the last kind: it must be known without the records.",
+            "A second search pays again. All releases made with this file pay it once, and each "
+            "run adds it to its own epsilon and delta.",
+            f"Then: pyvws synthesize {table} --schema {out} --mechanism noisy-counts --epsilon E "
+            f"--delta D --out out",
+        ],
+        facts={"schema": str(out), "paid": paid.written},
     )
     tell(sheet, quiet=quiet, as_json=as_json)
 

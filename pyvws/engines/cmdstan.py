@@ -89,24 +89,13 @@ def _command(
     executable: Path, chain: int, settings: SamplerSettings, seed: int, initial: bool
 ) -> list[str]:
     """The command line of one chain, as CmdStan's guide writes it."""
-    return [
-        str(executable),
-        f"id={chain}",
-        "random",
-        f"seed={seed}",
-        "data",
-        "file=data.json",
-        *([f"init=initial{chain}.json"] if initial else []),
-        "output",
-        f"file={chain}.csv",
-        "refresh=100",
-        f"sig_figs={_DIGITS}",
-        "method=sample",
-        f"num_samples={settings.draws}",
-        f"num_warmup={settings.warmup}",
-        "adapt",
-        f"delta={settings.target_accept}",
-    ]
+    first = f" init=initial{chain}.json" if initial else ""
+    words = (
+        f"id={chain} random seed={seed} data file=data.json{first} output file={chain}.csv "
+        f"refresh=100 sig_figs={_DIGITS} method=sample num_samples={settings.draws} "
+        f"num_warmup={settings.warmup} adapt delta={settings.target_accept}"
+    )
+    return [str(executable), *words.split()]
 
 
 @cache

@@ -379,13 +379,11 @@ class GridEngine:
         assert isinstance(model, Regression)
         q = self.drawn(points, scores, S, lambda share: report(_SCORED + (1 - _SCORED) * share))
         own = q[:, q.shape[1] - model.own_entries :]
-        return Posterior(
-            draws={"beta": q[:, :K].copy()} | model.own_draws(own),
-            chains=settings.chains,
-            diagnostics=independent_draws(S),
-            seconds=time.perf_counter() - began,
-            engine=self.name,
+        draws, seconds = (
+            {"beta": q[:, :K].copy()} | model.own_draws(own),
+            time.perf_counter() - began,
         )
+        return Posterior(draws, settings.chains, independent_draws(S), seconds, self.name)
 
     def drawn(
         self, points: Floats, scores: Scores, draws: int, progress: Callable[[float], None]

@@ -114,13 +114,9 @@ class LaplaceEngine:
                 progress((first + S) // _POOL, S)
         weights, khat = smoothed_weights(values - heights)
         kept = q[systematic(weights, S, float(rng.random()))]
-        return Posterior(
-            draws=model.constrain(kept, target.cells.n_coefficients),
-            chains=settings.chains,
-            diagnostics=resampled_draws(weights, khat, S),
-            seconds=time.perf_counter() - began,
-            engine=self.name,
-        )
+        draws = model.constrain(kept, target.cells.n_coefficients)
+        found, seconds = resampled_draws(weights, khat, S), time.perf_counter() - began
+        return Posterior(draws, settings.chains, found, seconds, self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,9 +73,8 @@ class Chain:
 
     `blocks` (K,) holds the widths. Chains start within `jitter` of 0, or at one of the points
     `first` (any, D) that come before. Blocks under a clamp have terms of M `records`. A chain keeps
-    the last of each `thin` iterations.
-    Where some are conditional tables, `rows` are those of `with_rows`, and only the others have a
-    target among the `columns`.
+    the last of each `thin` iterations. Where some are conditional tables, `rows` are those of
+    `with_rows`, and only the others have a target among the `columns`.
     """
 
     def __init__(
@@ -235,20 +234,14 @@ class NativeEngine:
         previous: Posterior | None = None,
     ) -> Posterior:
         began = time.perf_counter()
-        exact = None
         if target.clamp is not None:
             previous = None  # Its draws can lie where a clamp leaves no slope.
         else:
             S, alone = settings.chains * settings.draws, np.random.default_rng(seed)
             exact = target.model.exact_draws(target.cells, target.weights, S, alone)
-        if exact is not None:
-            return Posterior(
-                draws=exact,
-                chains=settings.chains,
-                diagnostics=independent_draws(settings.chains * settings.draws),
-                seconds=time.perf_counter() - began,
-                engine=self.name,
-            )
+            if exact is not None:
+                seconds = time.perf_counter() - began
+                return Posterior(exact, settings.chains, independent_draws(S), seconds, self.name)
         if isinstance(target.model, ConditionalTable):
             fit = sample_joint(target.joint(), settings, seed=seed, progress=progress)
             return replace(fit, draws=draws_of(fit.draws, "y"))
@@ -280,13 +273,8 @@ class NativeEngine:
             again = judged(moved, 0)
             if again.rhat_max < diagnostics.rhat_max:
                 q, diagnostics = moved, again
-        return Posterior(
-            draws=target.model.constrain(q.reshape(-1, D), K),
-            chains=settings.chains,
-            diagnostics=diagnostics,
-            seconds=time.perf_counter() - began,
-            engine=self.name,
-        )
+        draws, seconds = target.model.constrain(q.reshape(-1, D), K), time.perf_counter() - began
+        return Posterior(draws, settings.chains, diagnostics, seconds, self.name)
 
     def sample_table(
         self,
@@ -333,9 +321,8 @@ def sample_joint(
     One iteration moves the parameters of all columns, which are named as "income.beta". Diagnostics
     are the worst over all columns; an iteration diverges where some column's step does. Where
     chains of conditional tables alone fail them, they are made once more, four times as long, and
-    every fourth iteration is a draw. `progress`
-    is called with iterations done and in all. Raises ConvergenceError if a chain cannot start, and
-    InputError for a family whose terms cannot be clamped.
+    every fourth iteration is a draw. `progress` is called with iterations done and in all. Raises
+    ConvergenceError if a chain cannot start, and InputError for a family that cannot be clamped.
     """
     began = time.perf_counter()
     rows = rows_of(target)

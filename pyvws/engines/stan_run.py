@@ -142,13 +142,8 @@ class StanEngine(ABC):
                 + failure_remedy(target.cells.rows)
             )
         compared = model.diagnosed(q, K).reshape(settings.chains, settings.draws, -1)
-        return Posterior(
-            draws=model.constrain(q, K),
-            chains=settings.chains,
-            diagnostics=diagnose(compared, run.divergences),
-            seconds=run.seconds,
-            engine=self.name,
-        )
+        found = diagnose(compared, run.divergences)
+        return Posterior(model.constrain(q, K), settings.chains, found, run.seconds, self.name)
 
 
 def shipped_program(model: Model) -> str:

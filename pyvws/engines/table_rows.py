@@ -347,10 +347,7 @@ _NO_ROWS: Final = (0.0, (_NONE, _NONE, _NONE, np.zeros(0)), (_NONE, _NONE, np.ze
 
 
 def with_rows(
-    target: JointTarget,
-    rows: Sequence[TableRows | None],
-    groups: tuple[Any, ...],
-    rng: Generator,
+    target: JointTarget, rows: Sequence[TableRows | None], groups: tuple[Any, ...], rng: Generator
 ) -> tuple[Any, ...]:
     """What a chain reads of the K columns' rows.
 

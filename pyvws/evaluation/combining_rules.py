@@ -224,7 +224,11 @@ class SeveralDatasets:
         if given["draw_of_dataset"] is not None:
             said["draw_of_dataset"] = given["draw_of_dataset"]
         known = next(filter(None, (schema, Schema.parse(datasets.schema))), None)
-        sets = [table for table in datasets.public_tables.values() if "set" in table]
+        sets = [
+            table
+            for table in datasets.public_tables.values()
+            if {"set", "scale"} <= {*table.columns}
+        ]
         cells = [NoisyCells.of(table, datasets.privacy) for table in sets]
         own = noise_of_records(datasets.privacy, len(datasets.datasets[0]))
         return cls(datasets.datasets, known, given | said, next(iter(cells), None), own)

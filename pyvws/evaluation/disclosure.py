@@ -31,7 +31,8 @@ from pyvws._base.checks import Floats, finite_vector, same_length
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import Plain
 
-_BLOCK: Final = 200  # Records at a time.
+_BLOCK: Final = 200  # Records at a time, fewer where their distances would fill 80 MB.
+_DISTANCES: Final = 10_000_000
 _Z: Final = 1.959963984540054  # 95 %.
 
 
@@ -184,9 +185,10 @@ def distance_blocks(
 
     The distances are sums over the columns, as `closest_distances` has their means.
     """
-    size = len(next(iter(records.values())))
-    for start in range(0, size, _BLOCK):
-        rows = slice(start, min(start + _BLOCK, size))
+    size, of_others = (len(next(iter(table.values()))) for table in (records, others))
+    block = max(1, min(_BLOCK, _DISTANCES // of_others))
+    for start in range(0, size, block):
+        rows = slice(start, min(start + block, size))
         total: Any = 0.0
         for name, values in records.items():
             total = total + _differences(values[rows], others[name], ranges.get(name, 1.0))

@@ -240,14 +240,16 @@ def predicted_k_marginals(datasets: Sequence[NDArray[Any]]) -> dict[str, float]:
     """The scores of margins, pairs and triples that datasets predict of each of them, by name.
 
     Draws of a posterior lie as far from each other as from the table, as far as their model is
-    right. So these are mean scores between neighbours among the datasets (M, D) of codes, which
-    need no table. None of fewer than two datasets, or of no records. At most three neighbours are
-    compared, in sets of columns that are spread evenly where there are many.
+    right. So these are mean scores between datasets (M, D) of codes, which need no table. None of
+    fewer than two datasets, or of no records. At most three neighbours are compared, of different
+    chains, and the first with the third dataset, of one chain. Sets of columns are spread evenly
+    where there are many.
     """
     if len(datasets) < 2 or not len(datasets[0]):
         return {}
     N, D = datasets[0].shape
-    neighbours = list(pairwise(datasets))[: max(1, min(3, _COMPARED // (100 * N)))]
+    compared = [*list(pairwise(datasets))[:3], *zip(datasets[:1], datasets[2:3], strict=False)]
+    compared = compared[: max(1, _COMPARED // (100 * N))]
     widths = np.max([codes.max(axis=0) for codes in datasets], axis=0).astype(np.intp) + 1
     found = {}
     for name, k in _SIZES.items():
@@ -255,7 +257,7 @@ def predicted_k_marginals(datasets: Sequence[NDArray[Any]]) -> dict[str, float]:
         spread = sets[:: max(1, -(-len(sets) // max(20, _COMPARED // N)))]
         scores = [
             _set_distance(codes[:, columns], others[:, columns], widths[[*columns]])
-            for codes, others in neighbours
+            for codes, others in compared
             for columns in spread
         ]
         if scores:

@@ -7,7 +7,7 @@ what the margins do not tell [raab2024] [gower1971].
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from pyvws.evaluation.disclosure import (
     replicated_uniques,
     share_nearer,
 )
+from pyvws.evaluation.known_keys import KeyContribution, KnownKeys, key_contributions, proposed_keys
 from pyvws.evaluation.original_and_datasets import (
     OriginalAndDatasets,
     Plain,
@@ -34,7 +35,9 @@ from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.headers import named
 from pyvws.tables.schema.schema import Schema
 
-_MOST: Final = 2000  # Records whose closest record is looked for.
+_MOST: Final = 2000  # Records whose closest record is looked for, fewer in a large table.
+_LEAST: Final = 100
+_COMPARED: Final = 1_000_000_000  # Cells that are compared for them.
 BLIND: Final = {
     "replicated_uniques": (
         "whether the copied record's other values are right, and records that share their key"
@@ -109,6 +112,12 @@ class TableRisk(InSheets):
     exact, by_data : tuple of str
         Numbers among the keys, compared as they are; numbers among the targets, compared by tenths
         of the original's values.
+    known : KnownKeys
+        The keys, and what proposed them where nobody named any.
+    contributions : tuple of KeyContribution
+        Which key makes the risk.
+    largest_set : int
+        The most keys of a minimal sample unique that was looked for.
     """
 
     replicated_uniques: float
@@ -119,6 +128,32 @@ class TableRisk(InSheets):
     scores: tuple[RiskScore, ...]
     exact: tuple[str, ...]
     by_data: tuple[str, ...]
+    known: KnownKeys
+    contributions: tuple[KeyContribution, ...]
+    largest_set: int
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        """The risks, and what each key adds to them."""
+        return [self.sheet, self.by_key]
+
+    @property
+    def by_key(self) -> Sheet:
+        """What each key adds to the risk, the largest first."""
+        rows = sorted(self.contributions, key=lambda own: (-own.alone, -own.minimal))
+        return Sheet(
+            "Which key makes the risk (confidential)",
+            ("key", "alone", "minimal", "replicated"),
+            [(own.key, own.alone, own.minimal, own.replicated) for own in rows],
+            notes=[
+                "Shares from 0 to 1; larger = the key makes more of the risk.",
+                "alone: of the records that are alone with all keys, those that are not without "
+                "this one. replicated: of the replicated uniques, those that are none without it.",
+                "minimal: of the smallest sets of keys, up to "
+                f"{self.largest_set}, by which a record is alone, those that have this key.",
+            ],
+            facts={"keys": {own.key: asdict(own) for own in self.contributions}},
+        )
 
     @property
     def sheet(self) -> Sheet:
@@ -149,6 +184,7 @@ class TableRisk(InSheets):
                 *(f"{name} cannot see {blind}." for name, blind in kinds.items()),
                 "None bounds what an intruder can learn, as epsilon does.",
                 *(f"{text}: {', '.join(columns)}." for text, columns in remarks if columns),
+                *filter(None, [self.known.words]),
             ],
             facts={score.name: asdict(score) for score in self.scores},
         )
@@ -158,7 +194,7 @@ def table_risk(
     original: IntoFrame,
     synthetic: Sequence[Any],
     *,
-    keys: Sequence[str],
+    keys: Sequence[str] | str | None = None,
     target: Sequence[str] | str = (),
     holdout: IntoFrame | None = None,
     schema: Schema | None = None,
@@ -177,9 +213,9 @@ def table_risk(
         Confidential records.
     synthetic : sequence of tables
         Synthetic datasets. A single one stands in a list.
-    keys : sequence of str
-        Columns that an intruder knows of a record. Numbers are compared as they are, unless `bins`
-        has them.
+    keys : sequence of str, optional
+        Columns that an intruder knows of a record; by default those that the schema proposes.
+        Numbers are compared as they are, unless `bins` has them.
     target : str or sequence of str
         Columns that an intruder wants to know. Numbers are compared by `bins`, else by tenths of
         the original's values.
@@ -190,7 +226,7 @@ def table_risk(
     bins : mapping of str to array_like of shape (E,), optional
         Rising edges of numbers' bins.
     seed : int
-        Seed of the independent columns, and of the 2,000 records whose distances are taken.
+        Seed of the independent columns, and of the at most 2,000 records whose distances are taken.
 
     Returns
     -------
@@ -209,13 +245,18 @@ def table_risk(
     0.5
     """
     seed = whole_number(seed, "seed", least=0)
-    known = [keys] if isinstance(keys, str) else list(keys)
     targets = [target] if isinstance(target, str) else list(target)
+    read = OriginalAndDatasets.read(original, synthetic, schema=schema, holdout=holdout)
+    named_keys = (keys,) if isinstance(keys, str) else tuple(keys or ())
+    chosen_keys = KnownKeys(named_keys)
+    if keys is None:
+        chosen_keys = proposed_keys(schema, read.first.columns, but=targets) or chosen_keys
+    known = list(chosen_keys.keys)
     if not known:
         raise InputError.by("keys-missing")
+    bins = {**chosen_keys.bins, **(bins or {})}
     if both := sorted(set(known) & set(targets)):
         raise InputError.by("key-is-target", both=both[0])
-    read = OriginalAndDatasets.read(original, synthetic, schema=schema, holdout=holdout)
     tables = plain_tables(read, bins=bins, least=1)
     for name in (*known, *targets):
         if name not in tables.names:
@@ -226,7 +267,8 @@ def table_risk(
     rng = np.random.default_rng(seed)
     first, N = tables.original, len(next(iter(tables.original.values())))
     apart = {name: values[rng.permutation(N)] for name, values in first.items()}
-    chosen = np.sort(rng.permutation(N)[:_MOST])
+    most = max(_LEAST, min(_MOST, _COMPARED // (N * len(first))))
+    chosen = np.sort(rng.permutation(N)[:most])
     ranges = {n: float(np.nanmax(first[n]) - np.nanmin(first[n])) for n in tables.edges}
 
     def score(name: str, measure: Callable[[Plain], float], label: str = "") -> RiskScore:
@@ -235,11 +277,11 @@ def table_risk(
         return RiskScore(label or name, float(np.mean(values)), values, *ends, BLIND[name])
 
     def replicated(table: Plain) -> float:
-        return replicated_uniques(*_patterns(tables, known, bins or {}, first, table)).replicated
+        return replicated_uniques(*_patterns(tables, known, bins, first, table)).replicated
 
     def disclosure_of(name: str) -> RiskScore:
         def disclosed(table: Plain) -> float:
-            pair = _patterns(tables, known, bins or {}, first, table)
+            pair = _patterns(tables, known, bins, first, table)
             cells = [tables.cells({name: records[name]})[:, 0] for records in (first, table)]
             return attribute_disclosure(pair[0], cells[0], pair[1], cells[1]).correct
 
@@ -252,7 +294,7 @@ def table_risk(
 
     def nearer(table: Plain) -> float:
         size = len(next(iter(table.values())))
-        rows = np.random.default_rng(seed).permutation(size)[:_MOST]
+        rows = np.random.default_rng(seed).permutation(size)[:most]
         records = {name: values[rows] for name, values in table.items()}
         near = closest_distances(records, first, ranges)
         if held is None:
@@ -275,6 +317,8 @@ def table_risk(
         replace(score("copies_of_uniques", copied), chance=chance[0], chance_margin=chance[1]),
         score("closest", nearer),
     )
+    pairs = (_places(tables, known, bins, first, table) for table in datasets)
+    added, largest = key_contributions(known, pairs)
     by_name = {entry.name: entry.value for entry in scores}
     numbers = [name for name in tables.by_data if name in tables.edges]
     return TableRisk(
@@ -285,6 +329,9 @@ def table_risk(
         holdout=holdout is not None,
         scores=scores,
         exact=tuple(name for name in known if name in numbers),
+        known=chosen_keys,
+        contributions=added,
+        largest_set=largest,
         by_data=tuple(name for name in targets if name in numbers),
     )
 
@@ -321,11 +368,34 @@ def _patterns(
     """Codes of the combinations of some columns' values in both tables; missing is a value."""
     count = len(first[names[0]])
     codes = np.zeros(count + len(second[names[0]]), dtype=np.intp)
+    for places in _coded(tables, names, binned, first, second):
+        _, codes = np.unique(codes * (places.max() + 1) + places, return_inverse=True)
+    return codes[:count], codes[count:]
+
+
+def _places(
+    tables: PlainTables,
+    names: Sequence[str],
+    binned: Mapping[str, Any],
+    first: Plain,
+    second: Plain,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Codes (K, N) and (K, N_s) of columns' values in both tables."""
+    both = np.array([*_coded(tables, names, binned, first, second)])
+    return both[:, : len(first[names[0]])], both[:, len(first[names[0]]) :]
+
+
+def _coded(
+    tables: PlainTables,
+    names: Sequence[str],
+    binned: Mapping[str, Any],
+    first: Plain,
+    second: Plain,
+) -> Iterator[NDArray[np.intp]]:
+    """Codes (N + N_s,) of each column's values in one table after the other."""
     for name in names:
         if name in binned:
             parts = [tables.cells({name: records[name]})[:, 0] for records in (first, second)]
         else:
             parts = [first[name], second[name]]
-        _, places = np.unique(np.concatenate(parts), return_inverse=True)
-        _, codes = np.unique(codes * (places.max() + 1) + places, return_inverse=True)
-    return codes[:count], codes[count:]
+        yield np.unique(np.concatenate(parts), return_inverse=True)[1]

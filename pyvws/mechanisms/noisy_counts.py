@@ -9,6 +9,7 @@ from typing import Final
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.best_file import are_fitted
 from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.given_columns import ALIKE, NONE, NotGiven
 from pyvws.mechanisms.counts.set_words import set_word
@@ -31,13 +32,15 @@ class NoisyCounts(MechanismBase):
     Gaussian noise has scales whose privacy losses together keep delta at epsilon. Larger epsilon or
     delta = less private. A setting out of its range raises InputError.
 
-    The datasets are imputed records of a posterior given the noisy counts. They
-    follow from the counts, public settings and a public seed alone, so all datasets together cost
-    epsilon once. A single dataset comes from classes that are fitted to the counts, where they give
-    all columns: it is nearer to the table than a draw, and has no standard errors.
+    The datasets follow from the noisy counts, public settings and a public seed alone, so all of
+    them together cost epsilon once. Where classes give all columns, each is drawn from a fit of its
+    own to the counts, and elsewhere from a posterior given them. A single dataset is the best file,
+    of the mean of several fits: it is nearer to the table, and has no standard errors.
     With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
     Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
-    "pairs" is every pair, "predictors" each column with its predictors, and "a:b:c" one set. A set
+    "pairs" is every pair, "triples" every three columns, "margins" each column alone, "predictors"
+    each column with its predictors, and "a:b:c" one set. "auto" takes margins, pairs or triples by
+    the noise, the cells and the number of records. A set
     with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups.
@@ -79,9 +82,10 @@ class NoisyCounts(MechanismBase):
     )
     measure: tuple[str, ...] | str = setting(
         (PAIRS,),
-        "What is counted: pairs, predictors, and sets of columns such as a:b:c.",
-        more="a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a tuple "
-        "of names, or a dict with columns, cuts and share.",
+        "What is counted: pairs, triples, margins, predictors, auto, and sets such as a:b:c.",
+        more="auto takes margins, pairs or triples by noise, cells and a public or noisy number of "
+        "records. a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a "
+        "tuple of names, or a dict with columns, cuts and share.",
     )
     tables: tuple[str, ...] | str = setting(
         (ALIKE,),
@@ -113,7 +117,7 @@ class NoisyCounts(MechanismBase):
     )
     sweeps: int = setting(
         350,
-        "Sweeps of each chain; datasets come from the second half of all chains.",
+        "Sweeps of each chain, where chains and not fits give the datasets: its second half.",
         more="Larger = nearer to the posterior, and slower. This changes no guarantee.",
     )
     chains: int = setting(
@@ -121,6 +125,11 @@ class NoisyCounts(MechanismBase):
         "Chains of the posterior, side by side on as many cores.",
         more="They give the same on any number of cores. This changes no guarantee.",
         panel="Fit",
+    )
+    best_file: bool = setting(
+        False,
+        "Also write the best file beside several datasets, as best-file.parquet.",
+        more="It is the file that a single dataset would be. It costs nothing.",
     )
     model: str = "classes"
     reference: str | None = setting(
@@ -170,12 +179,6 @@ class NoisyCounts(MechanismBase):
         """
         return self.counting(schema).table
 
-    def refuses_reference(self, schema: Schema, datasets: int) -> bool:
-        """Whether a reference is given that no fit of so many datasets could take."""
-        from pyvws.mechanisms.counts.best_file import is_best_file
-
-        return self.reference is not None and not is_best_file(self.workload(schema), datasets)
-
     def by_no_family(self, schema: Schema) -> NotGiven | None:
         """A column that its own family cannot give, why, and what helps; None without."""
         return by_no_family(schema, tuple(self.tables), conditionals=self._by_families)
@@ -183,6 +186,10 @@ class NoisyCounts(MechanismBase):
     @property
     def _by_families(self) -> bool:
         return self.model == "conditionals"
+
+    def by_fits(self, schema: Schema) -> bool:
+        """Whether fits give the datasets of a table with that schema, and not chains."""
+        return are_fitted(self.workload(schema))
 
     @property
     def kept_sweeps(self) -> int:

@@ -71,10 +71,7 @@ def _law(family: Model, draw: Draws, eta: Floats) -> _Law:
     """The distribution of records of eta at a single draw (S = 1)."""
     if family.name == "normal":
         sigma = float(draw["sigma"][0])
-        return _Law(
-            lambda v: ndtr((v - eta) / sigma),
-            lambda v: ndtr((eta - v) / sigma),
-        )
+        return _Law(lambda v: ndtr((v - eta) / sigma), lambda v: ndtr((eta - v) / sigma))
     if family.name == "gamma":
         a = float(draw["shape"][0])
         rate = a * np.exp(-eta)
@@ -167,12 +164,7 @@ def _at(probability: Callable[[Floats], Floats], ends: Floats, first: float, las
 
 
 def drawn_in_cells(
-    family: Model,
-    draw: Draws,
-    eta: Floats,
-    low: Floats,
-    high: Floats,
-    rng: np.random.Generator,
+    family: Model, draw: Draws, eta: Floats, low: Floats, high: Floats, rng: np.random.Generator
 ) -> Floats:
     """A number (N,) within low < v <= high (N,) for each eta (N,), at a single draw (S = 1).
 

@@ -33,7 +33,8 @@ def refuse_delta(run: Any, records: int) -> None:
 
 def delta_above(run: Any, n: int) -> dict[str, Any] | None:
     """A run's delta above 1 / n, n and a delta that is not; None for one that is accepted."""
-    delta = run.delta or run.facts.own_delta
+    paid = getattr(run.schema, "paid", None)
+    delta = (run.delta or run.facts.own_delta) + (0.0 if paid is None else paid.delta)
     if run.accept_delta or not above_a_record(delta, n):
         return None
     return {"delta": delta, "n": n, "modest": modest_delta(n)}

@@ -48,6 +48,11 @@ def _beside_counts(plan: Any) -> list[str]:
     return [name for name, given in there.items() if given]
 
 
+def _paid(plan: Plan) -> Any:
+    """What entries of the schema cost that were found under noise; None without such a schema."""
+    return None if plan.schema is None else plan.schema.paid
+
+
 def _by_no_family(plan: Plan) -> Any:
     """The first counted column that its own family cannot give: its name, why, and what helps."""
     mechanism = plan.run.mechanism
@@ -136,6 +141,12 @@ OF_PLAN: Final[Conditions] = {
     ),
     "of-other-mechanisms": lambda plan: plan.run.of_other_mechanisms,
     "beside-counts": lambda plan: plan.run.facts.takes_table and _beside_counts(plan),
+    "paid-schema-mechanism": lambda plan: _paid(plan) and not plan.run.facts.takes_table,
+    "paid-schema-neighbours": lambda plan: (
+        _paid(plan)
+        and (_paid(plan).neighbours, _paid(plan).unit)
+        != (getattr(plan.run.mechanism, "neighbours", "loo"), plan.unit)
+    ),
     "cap-and-unit": lambda plan: (
         plan.run.facts.takes_table and (plan.unit is None) != (plan.run.mechanism.cap is None)
     ),
@@ -144,10 +155,18 @@ OF_PLAN: Final[Conditions] = {
     "reference-without-fit": lambda plan: (
         plan.schema is not None
         and plan.run.facts.takes_table
-        and plan.run.mechanism.refuses_reference(plan.schema, plan.run.datasets)
+        and plan.run.mechanism.reference is not None
+        and not plan.run.mechanism.by_fits(plan.schema)
     ),
     "too-few-sweeps": lambda plan: (
-        plan.run.facts.takes_table and plan.run.datasets > plan.run.mechanism.kept_sweeps
+        plan.run.facts.takes_table
+        and plan.run.datasets > plan.run.mechanism.kept_sweeps
+        and not plan.run.mechanism.by_fits(plan.schema)
+    ),
+    "best-file-of-chains": lambda plan: (
+        plan.run.facts.takes_table
+        and plan.run.mechanism.best_file
+        and not plan.run.mechanism.by_fits(plan.schema)
     ),
     "window-of-no-bound": lambda plan: plan.run.accounting == "window" and _without_window(plan),
     "match-and-epsilon": lambda plan: plan.run.epsilon is not None and plan.run.facts.names_bound,

@@ -115,11 +115,7 @@ def near_cells(cells: Cells) -> Cells:
 
 
 def trimmed_starts(
-    model: Model,
-    cells: Cells,
-    weights: Floats,
-    clamp: Clamp,
-    density: Callable[[Floats], float],
+    model: Model, cells: Cells, weights: Floats, clamp: Clamp, density: Callable[[Floats], float]
 ) -> tuple[Start, ...]:
     """Rough fits at modes of the clamped target, the best mode first, at most four.
 
@@ -170,7 +166,8 @@ class TrimmedSearch(Generic[_Fit]):
         modes.sort(key=lambda pair: -pair[0])
         kept: list[tuple[float, _Fit]] = []
         for height, start in modes:
-            apart = all(_apart(self.density, height, start, other) for _, other in kept)
+            between = (0.5 * (start.centre + other.centre) for _, other in kept)
+            apart = not any(self.density(q) >= height - 1.0 for q in between)
             if height >= modes[0][0] - _NEAR and apart and len(kept) < _MOST:
                 kept.append((height, start))
         return tuple(start for _, start in kept)
@@ -208,10 +205,3 @@ def _first_records(cells: Cells, weights: Floats) -> Iterator[Floats]:
         part = np.zeros(len(weights))
         part[group] = weights[group]
         yield part
-
-
-def _apart(
-    density: Callable[[Floats], float], height: float, start: _Centred, other: _Centred
-) -> bool:
-    """Whether the target falls between a start and a higher one: they then are two modes."""
-    return not density(0.5 * (start.centre + other.centre)) >= height - 1.0

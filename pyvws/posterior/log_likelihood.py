@@ -114,14 +114,3 @@ def largest_terms(
         cell_of_record=cells.cell_of_record,
     )
     return sizes
-
-
-def record_log_likelihood(
-    model: Likelihood, posterior: Posterior, cells: Cells | TableCells
-) -> Floats:
-    """The whole matrix by record, (S, N), in nats: for audits of small tables."""
-    by_cell = np.empty((posterior.n_draws, cells.n_cells))
-    for rows, columns, compute in log_likelihood_blocks(model, posterior, cells):
-        by_cell[rows, columns] = compute()
-    by_cell[~np.isfinite(by_cell)] = -np.inf
-    return by_cell[:, cells.cell_of_record]

@@ -37,12 +37,11 @@ def predicted(
 
     Row j stands for record rows[j]; a number stands for all records in their order. `public` has
     the coded public predictors (N,) of columns that are drawn from synthetic values. Rows are drawn
-    `AT_ONCE` at a time, column after column, each from the synthetic values before it. A value
-    that its column refuses is drawn again, a barred level among those that are left, and rules
-    settle the rest; a record that breaks a rule
-    all the same is drawn again as a whole. A `SystematicStream` draws the records of each step and
-    column systematically, but for values that are drawn again. Raises InputError where hardly any
-    record keeps the rules.
+    `AT_ONCE` at a time, column after column, each from the synthetic values before it. A value that
+    its column refuses is drawn again, a barred level among those that are left, and rules settle
+    the rest; a record that breaks a rule all the same is drawn again as a whole. A
+    `SystematicStream` draws the records of each step and column systematically, but for values that
+    are drawn again. Raises InputError where hardly any record keeps the rules.
     """
     many = rows if isinstance(rows, int) else len(rows)
     steps = [slice(at, at + AT_ONCE) for at in range(0, many, AT_ONCE)]

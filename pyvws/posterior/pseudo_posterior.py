@@ -87,9 +87,7 @@ class PseudoPosterior:
 
         return evaluate
 
-    def kernels(
-        self,
-    ) -> tuple[tuple[Callable[..., Any] | None, ...], tuple[tuple[Any, ...], ...]]:
+    def kernels(self) -> tuple[tuple[Callable[..., Any] | None, ...], tuple[tuple[Any, ...], ...]]:
         """The kernels that `density_and_gradient` calls, and their arguments in groups.
 
         Without a clamp on a record there is one kernel and one group. Under a clamp they are those

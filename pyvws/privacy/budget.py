@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
@@ -19,7 +19,12 @@ import numpy as np
 
 from pyvws._base.checks import Floats, choice, finite_number, positive, whole_number
 from pyvws.errors import InputError
-from pyvws.privacy.discrete_noise import LEAST_DELTA, composed_delta, delta_of_rho
+from pyvws.privacy.discrete_noise import (
+    LEAST_DELTA,
+    chosen_delta,
+    composed_delta,
+    delta_of_rho,
+)
 
 NEIGHBOURS: Final = ("loo", "replace")
 MOVED: Final = {"loo": 1, "replace": 2}
@@ -31,6 +36,7 @@ _MOST_WEIGHT: Final = (
     512  # Whole weight of the table of most noise, of which others' are multiples.
 )
 _SAME: Final = 1e-9  # Relative: far above the rounding of scales.
+_OF_FIRST: Final = 0.02  # Share of the count that chooses what is counted.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +108,15 @@ class Noise:
         The zCDP that Gaussian noise has; larger = less private.
     conversion : {"", "privacy-loss", "zcdp"}
         How (epsilon, delta) follows: from the distribution of the loss, exactly, or from rho.
+    others : mapping of str to Noise
+        The noise of other lists of tables, of which a run may take one in the place of this.
     """
 
     budget: Budget
     scales: Mapping[str, float]
     rho: float | None = None
     conversion: str = ""
+    others: Mapping[str, Noise] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -138,6 +147,43 @@ def noise_of(budget: Budget, shares: Mapping[str, float]) -> Noise:
     return _laplace(budget, by_name) if budget.pure else _gaussian(budget, by_name)
 
 
+def noise_of_lists(
+    budget: Budget, first: str, lists: Mapping[str, Mapping[str, float]]
+) -> dict[str, Noise]:
+    """The noise of several lists of tables, of which the noisy count `first` chooses one.
+
+    Each list has its shares by name. That count is in all of them, with the same noise, for a
+    fiftieth of the budget. It and the chosen list cost the budget together, whichever that is
+    [zhu2022]. The neighbours are those of one record left out: others have as many records.
+    """
+    W = _PER_SET * (1 + max(map(len, lists.values())))
+    own = max(1, round(_OF_FIRST * W))
+    weights = {name: {first: own, **_whole(shares, W - own)} for name, shares in lists.items()}
+    if budget.pure:
+        return {name: _laplace(budget, of) for name, of in weights.items()}
+    moved = [[*of.values()] * budget.moved for of in weights.values()]
+    u, conversion = _unit(
+        budget, W * budget.moved, lambda u: composed_delta(u, moved[0], budget.epsilon)
+    )
+    if budget.cap == 1:  # Under zCDP costs add up, whatever chooses what follows.
+        rests, less = [[*of.values()][1:] for of in weights.values()], _OPEN
+        while chosen_delta(u, own, rests, budget.epsilon) > budget.delta:
+            u, less = u * (1.0 - less), 2.0 * less
+    return {name: _of_unit(budget, of, u, conversion) for name, of in weights.items()}
+
+
+def _whole(shares: Mapping[str, float], total: int) -> dict[str, int]:
+    """Whole weights of at least 1 that add up to `total`, near the shares."""
+    given = np.array([*shares.values()])
+    exact = given / given.sum() * total
+    weights = np.maximum(1, np.floor(exact)).astype(np.int64)
+    while (missing := total - int(weights.sum())) != 0:
+        apart = np.where((weights > 1) | (missing > 0), exact - weights, np.inf)
+        at = int(apart.argmax() if missing > 0 else apart.argmin())
+        weights[at] += 1 if missing > 0 else -1
+    return dict(zip(shares, weights.tolist(), strict=True))
+
+
 def _laplace(budget: Budget, weights: Mapping[str, int]) -> Noise:
     """Scales rounded up, so that the exact sum of U moved / b_q is at most epsilon."""
     W = sum(weights.values())
@@ -148,17 +194,27 @@ def _laplace(budget: Budget, weights: Mapping[str, int]) -> Noise:
 def _gaussian(budget: Budget, weights: Mapping[str, int]) -> Noise:
     """Scales of the largest u, 1 / sigma_q^2 = w_q u, at which delta is kept."""
     moved = [*weights.values()] * budget.moved
-    rho_of_u = 0.5 * budget.cap**2 * sum(moved)
-    u = _largest(lambda u: delta_of_rho(rho_of_u * u, budget.epsilon), budget.delta)
-    if budget.cap == 1:  # A unit of several records moves counts in more than one way.
-        u = _largest(lambda u: composed_delta(u, moved, budget.epsilon), budget.delta, start=u)
+    u, conversion = _unit(budget, sum(moved), lambda u: composed_delta(u, moved, budget.epsilon))
+    return _of_unit(budget, weights, u, conversion)
+
+
+def _unit(budget: Budget, W: int, delta: Callable[[float], float]) -> tuple[float, str]:
+    """The largest u at which delta is kept, and how it follows from the noise."""
+    half = 0.5 * budget.cap**2 * W
+    u = _largest(lambda u: delta_of_rho(half * u, budget.epsilon), budget.delta)
+    if budget.cap > 1:  # A unit of several records moves counts in more than one way.
+        return u, "zcdp"
+    return _largest(delta, budget.delta, start=u), "privacy-loss"
+
+
+def _of_unit(budget: Budget, weights: Mapping[str, int], u: float, conversion: str) -> Noise:
     return Noise(
         budget=budget,
         scales={
             name: float(np.nextafter(1.0 / math.sqrt(w * u), np.inf)) for name, w in weights.items()
         },
-        rho=rho_of_u * u,
-        conversion="privacy-loss" if budget.cap == 1 else "zcdp",
+        rho=0.5 * budget.cap**2 * sum(weights.values()) * budget.moved * u,
+        conversion=conversion,
     )
 
 

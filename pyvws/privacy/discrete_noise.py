@@ -32,7 +32,9 @@ LEAST_DELTA: Final = 1e-10
 """The smallest delta that sums in doubles can tell from 0."""
 
 _ROUNDING: Final = 1e-13  # More than the sums of a transform lose, which are of size 1e-15.
+_FAR: Final = 38.0  # Deviations: Gaussian noise beyond has no probability that doubles hold.
 _TAIL: Final = 38.0  # Nats: exp(-38) is below the rounding of a probability.
+_FAR: Final = 500.0  # Nats: nothing has so large a negative loss.
 
 
 def add_discrete_gaussian(counts: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
@@ -50,12 +52,59 @@ def add_discrete_gaussian(counts: NDArray[np.int64], *, scale: float) -> NDArray
         return np.asarray(measurement(counts.tolist()), dtype=np.int64)
 
 
+def least_tail(probability: float, *, scale: float, laplace: bool) -> int:
+    """The least whole number t, 1 or more, that noise reaches with a `probability` at most.
+
+    `scale` is b or sigma, in records. The probability that the noise is t or more is a sum of whole
+    numbers' own, not the normal tail, which is smaller.
+    """
+    if laplace:
+        q = math.exp(-1.0 / scale)
+        t = max(1, math.floor(-scale * math.log(probability * (1.0 + q))))
+        while q**t / (1.0 + q) > probability:
+            t += 1
+        return t
+    z = np.arange(math.ceil(_FAR * scale) + 2, dtype=np.float64)
+    weights = np.exp(-(z**2) / (2.0 * scale**2))
+    tails = np.cumsum(weights[::-1])[::-1] / (2.0 * weights.sum() - 1.0)
+    return max(1, int(np.argmax(tails <= probability)))
+
+
 def composed_delta(u: float, weights: Sequence[int], epsilon: float) -> float:
     """The delta at `epsilon` of counts with 1 / sigma_q^2 = w_q u, each of which moves by 1.
 
     The hockey-stick divergence E[(1 - exp(epsilon - loss))+], rounded upwards; larger = riskier. It
     holds too where earlier noisy counts choose the cells of later ones [zhu2022].
     """
+    loss, mass = _losses(u, weights, epsilon)
+    above = loss > epsilon
+    return float(mass[above] @ -np.expm1(epsilon - loss[above])) + _ROUNDING
+
+
+def chosen_delta(u: float, first: int, lists: Sequence[Sequence[int]], epsilon: float) -> float:
+    """As `composed_delta`, where a first noisy count chooses which of several lists are counted.
+
+    Every list has the first count of weight `first`. At each of its outcomes o the list that is
+    worst there stands for all, so delta is at most E_o[max_k E[(1 - exp(epsilon - loss))+]].
+    """
+    most = math.ceil(math.sqrt(2.0 * _TAIL / (first * u)))
+    z = np.arange(-most, most + 1)
+    chance = np.exp(-0.5 * first * u * z**2)
+    left, worst = epsilon - first * u * (z + 0.5), np.zeros(len(z))  # Left for what follows.
+    for weights in lists:
+        loss, mass = _losses(u, weights, epsilon)
+        order = np.argsort(loss)
+        loss, mass = loss[order], mass[order]
+        tails = np.zeros((2, len(loss) + 1))  # Sums over the losses from each one on.
+        both = mass, mass * np.exp(np.minimum(-loss, _FAR))
+        tails[:, :-1] = np.cumsum(np.array(both)[:, ::-1], axis=1)[:, ::-1]
+        at = np.searchsorted(loss, left, side="right")
+        worst = np.maximum(worst, tails[0, at] - np.exp(left) * tails[1, at])
+    return float(chance @ worst / chance.sum()) + _ROUNDING
+
+
+def _losses(u: float, weights: Sequence[int], epsilon: float) -> tuple[Floats, Floats]:
+    """The losses of counts with 1 / sigma_q^2 = w_q u, and their probabilities."""
     W = int(sum(weights))
     # T is sub-Gaussian with variance W / u, so what wraps around the ring is below the rounding.
     reach = math.sqrt(2.0 * _TAIL * W / u) + W + epsilon / u
@@ -71,9 +120,7 @@ def composed_delta(u: float, weights: Sequence[int], epsilon: float) -> float:
     mass = np.maximum(np.fft.irfft(product, ring), 0.0)
     sums = np.arange(ring)
     sums[sums >= ring // 2] -= ring
-    loss = u * (sums + 0.5 * W)
-    above = loss > epsilon
-    return float(mass[above] @ -np.expm1(epsilon - loss[above])) + _ROUNDING
+    return np.asarray(u * (sums + 0.5 * W)), np.asarray(mass)
 
 
 def _log_characteristic(angles: Floats, variance: float) -> Floats:

@@ -6,12 +6,14 @@ sale that the cap does not cover is refused. So the cost of a run is what its se
 asks for what in which order. Noise is found by name and never by place.
 
 Counts are made here: a record is in one cell of a table at most, so it moves the table by at most 1
-[canonne2020]. A draw of a clamped fit costs the width of the window that was enforced on it.
+[canonne2020]. Of cells that are not public those alone are sold whose noisy count reaches a
+threshold, which a lone record passes with a share of delta at most [korolova2009]. A draw of a
+clamped fit costs the width of the window that was enforced on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Generic, TypeVar
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 
 from pyvws.errors import SpendingError
 from pyvws.privacy.budget import Budget, Noise, epsilon_of
-from pyvws.privacy.discrete_noise import add_discrete_gaussian, add_discrete_laplace
+from pyvws.privacy.discrete_noise import add_discrete_gaussian, add_discrete_laplace, least_tail
 
 _ROUNDING: Final = Fraction(1, 2**40)  # Relative: more than Gaussian scales are rounded by.
 
@@ -34,11 +36,15 @@ Draw = TypeVar("Draw")
 
 @dataclass(frozen=True, slots=True)
 class PricedMeasurement:
-    """What is sold: its name, its price in epsilon or rho, and the scale of noise, 0 of a draw."""
+    """What is sold: its name, its price in epsilon or rho, and the scale of noise, 0 of a draw.
+
+    `delta` is the share of delta that a threshold on values costs, 0 where all cells are public.
+    """
 
     name: str
     price: Fraction
     scale: float = 0.0
+    delta: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +53,14 @@ class TalliedCells:
 
     cells: NDArray[Any]
     records: Counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedValues:
+    """Counts (C,) of public cells, and those of `values` that nobody may know of, by their text."""
+
+    cells: Counts
+    values: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +72,7 @@ class Spending:
     cap : float
         Epsilon that the settings allow, at `delta`.
     delta : float
-        0 for pure differential privacy.
+        0 for pure differential privacy. What thresholds cost is in it.
     sold : float
         Epsilon, at `delta`, of all that was sold together; never above the cap.
     measurements : tuple of PricedMeasurement
@@ -75,7 +89,8 @@ class Seller(Generic[Records]):
     """Sells each of its `goods` once, and never more than the `cap` on their prices.
 
     `records` are the confidential table as measurements read it. The `cap` is the budget's epsilon
-    if not given, else a rho. `add` takes the place of the exact secret noise, in studies alone.
+    if not given, else a rho; `thresholds` is the delta that all thresholds may cost together beside
+    the budget's own. `add` takes the place of the exact secret noise, in studies alone.
     SpendingError where something is asked for that is not in the list, was sold before, or is
     beyond the cap.
     """
@@ -87,21 +102,31 @@ class Seller(Generic[Records]):
         budget: Budget,
         records: Records,
         cap: Fraction | None = None,
+        thresholds: float = 0.0,
         add: AddNoise | None = None,
     ) -> None:
         self._goods = {good.name: good for good in goods}
         self._budget, self._records, self._add = budget, records, add
         self._cap = Fraction(budget.epsilon) if cap is None else cap
+        self._thresholds = thresholds
         self._sold: dict[str, PricedMeasurement] = {}
+        self._lists: tuple[Noise, ...] = ()
 
     @classmethod
     def of_noise(
-        cls, noise: Noise, records: Records, units: NDArray[np.intp] | None = None
+        cls,
+        noise: Noise,
+        records: Records,
+        units: NDArray[np.intp] | None = None,
+        *,
+        deltas: Mapping[str, float] | None = None,
+        thresholds: float = 0.0,
     ) -> Seller[Records]:
         """A seller of tables of counts under noise.
 
-        `units` (N,) are the units of privacy of the records. SpendingError where one of them has
-        more records than the budget is for.
+        `units` (N,) are the units of privacy of the records. `deltas` are what thresholds cost by
+        name, and `thresholds` what they may cost together. SpendingError where a unit has more
+        records than the budget is for.
         """
         budget = noise.budget
         if units is not None and len(units) and np.bincount(units).max() > budget.cap:
@@ -109,13 +134,52 @@ class Seller(Generic[Records]):
                 f"A unit has more than {budget.cap} records, which nobody paid for. Report this as "
                 "a defect of pyvws."
             )
-        goods = [PricedMeasurement(name, budget.price(x), x) for name, x in noise.scales.items()]
-        cap = None if noise.rho is None else Fraction(noise.rho) * (1 + _ROUNDING)
-        return cls(goods, budget=budget, cap=cap, records=records)
+        goods = _goods(noise, deltas or {})
+        made = cls(goods, budget=budget, cap=_cap(noise), records=records, thresholds=thresholds)
+        made._lists = tuple(noise.others.values())
+        return made
+
+    def turn_to(self, noise: Noise) -> None:
+        """Go on with another of the lists that the noise at the beginning named.
+
+        SpendingError for a list that it did not name, or that has another price of what was sold.
+        """
+        goods = {good.name: good for good in _goods(noise, {})}
+        named = any(noise is own for own in self._lists)
+        if not named or any(goods.get(name) != sold for name, sold in self._sold.items()):
+            raise SpendingError(
+                "The list of goods was not fixed before the first sale. Nothing is released. "
+                "Report this as a defect of pyvws."
+            )
+        self._goods, self._cap = goods, _cap(noise) or self._cap
 
     def scale(self, name: str) -> float:
         """The scale of the noise of a measurement, which is public."""
         return self._goods[name].scale
+
+    def threshold(self, name: str) -> int:
+        """The least noisy count of a value that is sold, 1 above what noise alone seldom reaches.
+
+        A value that one record alone has stays hidden but with the measurement's share of delta.
+        """
+        good = self._goods[name]
+        return 1 + least_tail(good.delta, scale=good.scale, laplace=self._budget.pure)
+
+    def values(self, name: str, counted: Callable[[Records], CountedValues]) -> CountedValues:
+        """The noisy counts of public cells, and of the values that reach the threshold.
+
+        A record is in one cell or has one value, so that it moves one count by 1. Values without a
+        record have no noise, and those that are sold stand in the order of their text.
+        """
+        exact, least = counted(self._records), self.threshold(name)
+        found = sorted(exact.values)
+        own = [exact.values[value] for value in found]
+        noisy = self.numbers(name, np.concatenate([exact.cells, np.array(own, dtype=np.int64)]))
+        of_values = noisy[len(exact.cells) :].tolist()
+        return CountedValues(
+            noisy[: len(exact.cells)],
+            {value: n for value, n in zip(found, of_values, strict=True) if n >= least},
+        )
 
     def counts(
         self, name: str, cells: Callable[[Records], NDArray[Any] | TalliedCells], size: int
@@ -160,7 +224,7 @@ class Seller(Generic[Records]):
             spent = epsilon_of(budget, [one.scale for one in sold])
         return Spending(
             cap=float(budget.epsilon),
-            delta=float(budget.delta),
+            delta=float(budget.delta) + self._thresholds,
             sold=min(spent, budget.epsilon),  # The search for epsilon ends on its upper side.
             measurements=sold,
         )
@@ -168,11 +232,12 @@ class Seller(Generic[Records]):
     def _sell(self, name: str) -> PricedMeasurement:
         good, why = self._goods.get(name), ""
         spent = sum((one.price for one in self._sold.values()), Fraction(0))
+        failing = sum((Fraction(one.delta) for one in self._sold.values()), Fraction(0))
         if good is None:
             why = "has no price"
         elif name in self._sold:
             why = "was sold before"
-        elif spent + good.price > self._cap:
+        elif spent + good.price > self._cap or failing + Fraction(good.delta) > self._thresholds:
             why = "is beyond what the settings allow"
         if good is None or why:
             raise SpendingError(
@@ -181,3 +246,13 @@ class Seller(Generic[Records]):
             )
         self._sold[name] = good
         return good
+
+
+def _goods(noise: Noise, deltas: Mapping[str, float]) -> list[PricedMeasurement]:
+    """What is sold under a noise: each table of counts at the price of its scale and threshold."""
+    price, of = noise.budget.price, deltas.get
+    return [PricedMeasurement(name, price(x), x, of(name, 0.0)) for name, x in noise.scales.items()]
+
+
+def _cap(noise: Noise) -> Fraction | None:
+    return None if noise.rho is None else Fraction(noise.rho) * (1 + _ROUNDING)

@@ -32,7 +32,8 @@ from pyvws._base import resources as _resources
 from pyvws._base.folders import private_folder
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 
-_INSTALL: Final = "Run: pip install rpy2 'rpy2-rinterface<=3.6.5' and apt-get install r-base"
+_RPY2: Final = "Run: pip install rpy2 'rpy2-rinterface<=3.6.5'"
+_INSTALL: Final = f"{_RPY2} and apt-get install r-base"
 _STACK: Final = 64 * 2**20
 _GRACE: Final = 5.0  # An interrupted R has so many seconds before the caller moves on.
 # Another library (polars) can make the system restart interrupted waits. Python then sees Ctrl-C
@@ -90,6 +91,8 @@ class Session:
 
         Raises MissingDependencyError in a process that was forked after R had started.
         """
+        if r_runs_this_python():
+            return "R runs this Python, and a process has one R."
         with self._lock:
             if self._thread is None:
                 self._process = os.getpid()
@@ -178,7 +181,7 @@ def start_r(folder: Path) -> str | None:
         import rpy2.rinterface as rinterface
         from rpy2.rinterface_lib import embedded
     except ModuleNotFoundError:
-        return f"rpy2 is not installed. {_INSTALL}."
+        return f"R is there, and it needs rpy2. {_RPY2}."
     except Exception as error:
         return (
             f"rpy2 does not fit the installed R ({type(error).__name__} at import). {_INSTALL}; "
@@ -410,6 +413,8 @@ def save_object(value: object, path: Path) -> None:
 
     Raises InputError for anything else, or if R cannot write it; MissingDependencyError without R.
     """
+    if r_runs_this_python():  # R hands fits over by their contents.
+        raise InputError.by("r-path")
     outcome = SESSION.run(lambda: _save(value, path))
     if outcome.crash is not None:
         raise InputError.by("r-not-written")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import textwrap
@@ -22,12 +23,21 @@ _HEADINGS: Final = {
 _EXAMPLES: Final = "Examples"  # They are Python's.
 _WORDS: Final = {"None": "NULL", "True": "TRUE", "False": "FALSE"}
 _TABLE: Final = "pandas, polars or Arrow table"
+_BOTH_WAYS: Final = re.compile(r"--[a-z-]+(?: [^ ()]+)? \(([^ ].*?) in Python\)")
+_OPTION: Final = re.compile(r"--([a-z][a-z-]*)")
+_NAME: Final = re.compile(r"\bvws(\.\w+)+")
+_GOT: Final = re.compile(r"Got (str|int|float|bool|NoneType|list|dict|tuple|ndarray)\.")
+_BRACKETS: Final = re.compile(
+    r"(?:(?<=Got )|(?<==))[\[{(][^\[\]{}()]*(?:[\[(][^\[\]{}()]*[\])][^\[\]{}()]*)*[\]})]"
+)
 _TYPES: Final = {
     "int": "whole number",
     "float": "number",
     "str": "text",
     "bool": "TRUE or FALSE",
     "dict": "named list",
+    "list": "vector or list",
+    "NoneType": "NULL",
     "ndarray": "vector or matrix",
     "array_like": "vector or matrix",
     **_WORDS,
@@ -40,22 +50,12 @@ Usage:
 
   import_pyvws(module = "pyvws")
 
-Arguments:
-
-  module: text
-      "pyvws", or a module of it, such as "pyvws.papers".
-
-Value:
-
-  An object whose functions take and give R's vectors, factors, matrices and data
-  frames: vws$identification_risk(y, radius = 0.2). Warnings of Python become conditions
-  of R, and errors stop.
-
-Examples:
+  `module` can also be a module of it, such as "pyvws.papers". Functions take and give R's
+  vectors, factors, matrices and data frames. Warnings of Python become conditions of R,
+  and errors stop.
 
   source(reticulate::import("pyvws.r.interface")$path())
   vws <- import_pyvws()
-  vws$lipschitz_weights(rstan::extract(fit)$log_lik, map = "softmax")
 """,
     "vws_help": """\
 Help on a function, class or value of the package, in R's words.
@@ -64,20 +64,8 @@ Usage:
 
   vws_help(what = NULL)
 
-Arguments:
-
-  what: a function, class or value, or its name as text
-      Such as vws$synthesize or "Schema$read". NULL lists what there is.
-
-Value:
-
-  None: the help is shown, in a pager where R is used interactively.
-
-Examples:
-
-  vws_help()
-  vws_help(vws$reweight)
-  vws_help("attribute_risk")
+  `what` is a function, class or value, or its name, such as vws$reweight or
+  "Schema$read". NULL lists what there is.
 """,
 }
 """Help on the functions that `interface.R` itself defines."""
@@ -97,7 +85,9 @@ def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
         what = _found(what)
     elif not (inspect.isroutine(what) or inspect.isclass(what)):
         what = type(what)
-    name = f"vws${what.__qualname__.replace('.', '$')}"
+        if not what.__module__.startswith("pyvws"):
+            raise InputError.by("r-no-help", name=_TYPES.get(what.__name__, "this"), hint="")
+    name = f"vws${name_in_r(what)}"
     title, sections = _sections(inspect.getdoc(what) or "No description.")
     usage = _usage(what, name)
     if form == "brief":
@@ -106,6 +96,37 @@ def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
     for heading, body in sections:
         lines += ["", *([f"{heading}:", ""] if heading else []), *body]
     return lines
+
+
+def name_in_r(function: Callable[..., Any]) -> str:
+    """The name of a function or class as R writes it, such as "Schema$read"."""
+    name: str = getattr(function, "__qualname__", type(function).__name__)
+    return name.replace(".", "$")
+
+
+def in_r(text: str) -> str:
+    """The words of an error or warning with R's names for options, types and values."""
+    text = _BOTH_WAYS.sub(lambda both: re.sub(r"=(\.\.\.|\(\.\.\.\))?$", "", both[1]), text)
+    text = _OPTION.sub(lambda option: option[1].replace("-", "_"), text.replace("in Python ", ""))
+    text = _NAME.sub(lambda name: name[0].replace(".", "$"), text.replace(_TABLE, "data frame"))
+    text = _GOT.sub(lambda kind: f"Got {_TYPES.get(kind[1], 'another kind')}.", text)
+    text = _BRACKETS.sub(lambda piece: _literal(piece[0]), text)
+    return re.sub(r"\b(None|True|False)\b(?! of )", lambda word: _WORDS[word[0]], text)
+
+
+def _literal(text: str) -> str:
+    """A list or dict of Python, written out, as R writes it; other text in brackets as it is."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    if isinstance(value, dict):
+        items = (f"{name} = {_literal(repr(own))}" for name, own in value.items())
+        return f"list({', '.join(items)})"
+    if not isinstance(value, (list, tuple)):
+        return text
+    own = [f"{one:.15g}" if isinstance(one, float) else repr(one) for one in value]
+    return own[0] if len(own) == 1 else f"c({', '.join(own)})"
 
 
 def _found(name: str) -> Any:

@@ -14,13 +14,20 @@
 
 import_pyvws <- function(module = "pyvws") {
   for (class in c("pyvws_object", "pyvws_function")) {
-    for (generic in c("$", "print")) {
-      method <- get(paste0(generic, ".", class))
-      registerS3method(generic, class, method, envir = baseenv())
+    for (generic in c("$", "[[", "names", "print")) {
+      registerS3method(generic, class, get(paste0(generic, ".", class)), envir = baseenv())
     }
-    registerS3method(".DollarNames", class, .DollarNames.pyvws_object, envir = asNamespace("utils"))
+    for (generic in c(".DollarNames", "str")) {
+      registerS3method(generic, class, get(paste0(generic, ".pyvws_object")), envir = asNamespace("utils"))
+    }
   }
-  from_python(reticulate::import(module, convert = FALSE))
+  found <- tryCatch(reticulate::import(module, convert = FALSE), error = function(failed) {
+    stop("R's Python has no ", module, ". Name one that has it, before the first call: ",
+      "Sys.setenv(RETICULATE_PYTHON = \"path\"), or reticulate::use_virtualenv(\"name\").",
+      call. = FALSE
+    )
+  })
+  from_python(found)
 }
 
 python_side <- function() reticulate::import("pyvws.r.interface", convert = FALSE)
@@ -29,10 +36,25 @@ python_of <- function(x) if (is.function(x)) attr(x, "python") else .subset2(x, 
 
 part_of <- function(x, name) reticulate::py_to_r(reticulate::py_get_attr(x, name))
 
-`$.pyvws_object` <- function(x, name) from_python(reticulate::py_get_attr(python_of(x), name))
+`$.pyvws_object` <- function(x, name) {
+  if (!reticulate::py_has_attr(python_of(x), name)) {
+    near <- utils::head(agrep(name, .DollarNames.pyvws_object(x), value = TRUE, ignore.case = TRUE), 3)
+    stop("There is no ", name, " here.",
+      if (length(near) > 0) paste0(" Did you mean ", paste(near, collapse = " or "), "?"),
+      call. = FALSE
+    )
+  }
+  from_python(reticulate::py_get_attr(python_of(x), name))
+}
 
 # A class is called as a function, and has functions of its own: vws$Schema$read("schema.toml").
 `$.pyvws_function` <- `$.pyvws_object`
+
+`[[.pyvws_object` <- `[[.pyvws_function` <- `$.pyvws_object`
+
+names.pyvws_object <- names.pyvws_function <- function(x) .DollarNames.pyvws_object(x)
+
+str.pyvws_object <- function(object, ...) print(object)
 
 print.pyvws_object <- function(x, ...) {
   name <- part_of(reticulate::py_get_attr(python_of(x), "__class__"), "__name__")
@@ -64,13 +86,15 @@ vws_help <- function(what = NULL) {
 }
 
 help_of <- function(what, form) {
-  from_python(reticulate::import("pyvws.r.help", convert = FALSE)$help_text(to_python(what), form))
+  help <- reticulate::import("pyvws.r.help", convert = FALSE)$help_text
+  function_from_python(help, "function")(what, form)
 }
 
 # R to Python.
 
 to_python <- function(x) {
   if (inherits(x, c("pyvws_object", "pyvws_function"))) return(python_of(x))
+  if (inherits(x, c("stanfit", "brmsfit", "stanreg"))) x <- contents_of(x)
   if (is.null(x) || inherits(x, "python.builtin.object")) return(reticulate::r_to_py(x))
   if (is.function(x)) return(callback_to_python(x))
   if (inherits(x, "formula")) x <- paste(deparse(x, width.cutoff = 500), collapse = " ")
@@ -81,11 +105,20 @@ to_python <- function(x) {
   vector_to_python(x, "value")
 }
 
-# A fit is read by an R of its own, from a file that goes when the call has ended.
-saved_fit <- function(fit) {
-  file <- tempfile(fileext = ".rds")
-  saveRDS(fit, file)
-  file
+# What Python needs of a fit, or of the file of one, as the references of R read it; a list of nothing
+# of what they do not know.
+contents_of <- function(fit, name = "") {
+  file <- fit
+  if (!is.character(fit)) {
+    file <- tempfile(fileext = ".rds")
+    on.exit(unlink(file))
+    saveRDS(fit, file)
+  }
+  scripts <- reticulate::import("pyvws._base.resources", convert = FALSE)$folder("r_reference")
+  reader <- new.env()
+  sys.source(file.path(reticulate::py_str(scripts), "rstan.R"), reader)
+  found <- tryCatch(reader$saved_fit(file, name), packageNotFoundError = stop, error = function(failed) NULL)
+  if (is.null(found)) stats::setNames(list(), character()) else found
 }
 
 # Text as UTF-8. Text of an unknown encoding is taken only where its bytes have one meaning here.
@@ -131,11 +164,12 @@ vector_to_python <- function(x, form) {
     missing <- NULL
     values <- blocks_of_bytes(values)
   } else {
-    stop("A ", kind, " does not cross to Python. Give it as numbers or text.", call. = FALSE)
+    stop("A ", kind, " does not cross. Give it as numbers or text.", call. = FALSE)
   }
   levels <- if (!is.null(levels(x))) letters_of(levels(x))
-  python_side()$received(form, kind, values, missing, classes, levels, attr(x, "tzone")[1],
-    as.list(dim(x)), names(dimnames(x)))
+  answer_of(python_side()$received, lapply(list(
+    form, kind, values, missing, classes, levels, attr(x, "tzone")[1], as.list(dim(x)), names(dimnames(x))
+  ), reticulate::r_to_py))
 }
 
 # The class by which Python knows what a vector means, or NULL.
@@ -160,9 +194,17 @@ blocks_of_bytes <- function(values, at_once = 2^24) {
   }))
 }
 
-# A column that cannot cross stays behind: most runs do not use it.
+# A column that cannot cross stays behind: most runs do not use it. Python sorts text by its bytes;
+# with options(pyvws.text = "factor") its levels come in the order of R's locale.
 frame_to_python <- function(frame) {
   columns <- single_columns(frame)
+  text <- getOption("pyvws.text", "text")
+  if (!(text %in% c("text", "factor"))) {
+    stop("options(pyvws.text = ) takes \"text\" or \"factor\".", call. = FALSE)
+  }
+  if (text == "factor") {
+    columns[] <- lapply(columns, function(x) if (is.character(x) && !is.object(x)) factor(x) else x)
+  }
   names(columns) <- letters_of(names(columns))
   crossed <- Map(function(column, name) {
     tryCatch(
@@ -171,8 +213,7 @@ frame_to_python <- function(frame) {
         invokeRestart("muffleWarning")
       }),
       error = function(failed) {
-        reason <- sub("^pyvws[.]errors[.][A-Za-z]+: ", "", conditionMessage(failed))
-        warning("Column '", name, "' stays behind. ", reason, call. = FALSE)
+        warning("Column '", name, "' stays behind. ", conditionMessage(failed), call. = FALSE)
       }
     )
   }, unname(columns), names(columns))
@@ -200,7 +241,7 @@ callback_to_python <- function(f) {
 from_python <- function(x) {
   if (!inherits(x, "python.builtin.object")) return(x)
   if (inherits(x, "python.builtin.NoneType")) return(NULL)
-  sent <- python_side()$sent(x)
+  sent <- answer_of(python_side()$sent, list(x))
   switch(part_of(sent, "form"),
     vector = vector_from_python(sent),
     frame = structure(named(lapply(items_of(sent), vector_from_python), sent),
@@ -223,34 +264,22 @@ items_of <- function(sent) {
   lapply(seq_len(reticulate::py_len(listed)) - 1L, function(at) listed$`__getitem__`(at))
 }
 
-# Python's error as a condition of R, whose class is the error's: pyvws.errors.InputError: words.
-in_words <- function(failed) {
-  said <- trimws(conditionMessage(failed))
-  class <- regmatches(said, regexpr("^[A-Za-z_.]*(Error|Interrupt|Exception)(?=: )", said, perl = TRUE))
-  if (length(class) == 0) return(failed)
-  words <- strsplit(substring(said, nchar(class) + 3), "\n")[[1]][1]
-  structure(list(message = words, call = NULL),
-    class = c(sub(".*[.]", "", class), "pyvws_error", "error", "condition")
-  )
+# What Python's function gives; its warnings and its error are conditions of R, by their class.
+answer_of <- function(x, given) {
+  answer <- do.call(reticulate::py_call, c(list(python_side()$called, x), given))
+  condition <- function(class, said, kind) {
+    class <- c(class, paste0("pyvws_", kind), kind, "condition")
+    structure(class = class, list(message = said, call = NULL))
+  }
+  said <- part_of(answer, "texts")
+  for (at in seq_along(said)) warning(condition(part_of(answer, "categories")[at], said[at], "warning"))
+  failed <- part_of(answer, "failed")
+  if (length(failed) > 0) stop(condition(failed[1], failed[2], "error"))
+  reticulate::py_get_attr(answer, "value")
 }
 
 function_from_python <- function(x, classes) {
-  called <- function(...) {
-    given <- list(...)
-    fits <- vapply(given, inherits, TRUE, c("stanfit", "brmsfit", "stanreg"))
-    given[fits] <- lapply(given[fits], saved_fit)
-    on.exit(unlink(unlist(given[fits])))
-    answer <- tryCatch(
-      do.call(reticulate::py_call, c(list(python_side()$called, x), lapply(given, to_python))),
-      error = function(failed) stop(in_words(failed))
-    )
-    said <- part_of(answer, "texts")
-    for (at in seq_along(said)) {
-      class <- c(part_of(answer, "categories")[at], "pyvws_warning", "warning", "condition")
-      warning(structure(class = class, list(message = said[at], call = NULL)))
-    }
-    from_python(reticulate::py_get_attr(answer, "value"))
-  }
+  called <- function(...) from_python(answer_of(x, lapply(list(...), to_python)))
   structure(called, python = x, class = c(classes, "function"))
 }
 

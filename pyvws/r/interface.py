@@ -21,9 +21,11 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from pyvws.errors import InputError
+from pyvws._base.checks import near
+from pyvws.errors import InputError, PyvwsError
 from pyvws.r.columns import (
     RColumn,
     StoredVector,
@@ -39,9 +41,11 @@ from pyvws.r.columns import (
     reals,
     to_series,
 )
+from pyvws.r.help import in_r, name_in_r
 
 _FILE: Final = Path(__file__).with_suffix(".R")
 _R_EXACT: Final = 2**53
+_OF_KINDS: Final = (TypeError, ValueError, LookupError, AttributeError)
 _LIST: Final = re.compile(r"(tuple|list|Sequence|Iterable|Collection)\[")
 _SINGLE: Final = {"str", "float", "int", "bool", "Any"}
 
@@ -59,57 +63,66 @@ def path() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The value of a call from R, with the class and the text of each warning, once each."""
+    """The value of a call from R, with the class and the text of each warning, once each.
+
+    `failed` has the class and the words of the error, where the call gave no value.
+    """
 
     value: Any
     categories: list[str]
     texts: list[str]
+    failed: list[str]
 
 
 def called(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Answer:
-    """Call a function for R, whose warnings become conditions of R.
+    """Call a function for R, whose warnings and errors become conditions of R.
 
     R's numbers skip whole numbers beyond 2^53, so a seed may be text.
     """
+    value, failed = None, []
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            value = _value(function, arguments, named)
+        except Exception as error:
+            failed = [type(error).__name__, _words(function, error)]
+    messages = dict.fromkeys((own.category.__name__, str(own.message)) for own in caught)
+    texts = [in_r(text) for _, text in messages]
+    return Answer(value, [name for name, _ in messages], texts, failed)
+
+
+def _value(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
     seed = named.get("seed")
     if isinstance(seed, str) and seed.isdecimal():
         named["seed"] = int(seed)
     elif isinstance(seed, float) and abs(seed) > _R_EXACT:
         raise InputError.by("r-seed")
-    for name in _only_lists(function) & named.keys():
-        if isinstance(named[name], (str, float, int)):  # R has no single value but a vector of one.
-            named[name] = [named[name]]
-    with warnings.catch_warnings(record=True) as caught:
-        try:
-            value = function(*arguments, **named)
-        except BaseException:
-            _show(caught)
-            raise
-    messages = dict.fromkeys((own.category.__name__, str(own.message)) for own in caught)
-    return Answer(value, [name for name, _ in messages], [text for _, text in messages])
-
-
-def _only_lists(function: Callable[..., Any]) -> set[str]:
-    """The parameters that take lists, and neither one text nor one number."""
     try:
-        parameters = inspect.signature(function).parameters
+        signature = inspect.signature(function)
     except (TypeError, ValueError):  # Of a function that C code defines.
-        return set()
-    kinds = {name: set(str(own.annotation).split(" | ")) for name, own in parameters.items()}
-    return {
-        name
-        for name, own in kinds.items()
-        if any(_LIST.match(kind) for kind in own) and own.isdisjoint(_SINGLE)
-    }
+        return function(*arguments, **named)
+    known, own = signature.parameters, name_in_r(function)
+    try:
+        signature.bind(*arguments, **named)
+    except TypeError:
+        for name in named.keys() - known.keys():
+            hint = near(name, known)
+            raise InputError.by("r-no-argument", function=own, name=name, hint=hint) from None
+        raise InputError.by("r-arguments", function=own, known=", ".join(known)) from None
+    for name in named.keys() & known.keys():
+        kinds = set(str(known[name].annotation).split(" | "))
+        single = isinstance(named[name], (str, float, int))  # R has vectors of one alone.
+        if single and any(map(_LIST.match, kinds)) and kinds.isdisjoint(_SINGLE):
+            named[name] = [named[name]]
+    return function(*arguments, **named)
 
 
-def _show(caught: Sequence[warnings.WarningMessage]) -> None:
-    """Print warnings as Python does: an error follows, so no answer carries them."""
-    import sys
-
-    for own in caught:
-        text = warnings.formatwarning(own.message, own.category, own.filename, own.lineno)
-        sys.stderr.write(text)
+def _words(function: Callable[..., Any], error: Exception) -> str:
+    """One line on an error in R's words; of an error that nobody foresaw, where it was."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or name_in_r(function)}: {error.strerror}."
+    if isinstance(error, _OF_KINDS) and not isinstance(error, PyvwsError):
+        error = InputError.by("r-wrong-kind", function=name_in_r(function))
+    return " ".join(in_r(str(error)).split()) or type(error).__name__
 
 
 # R to Python
@@ -200,6 +213,8 @@ def _received_series(column: RColumn, zone: str | None) -> pd.Series:
             return times.dt.tz_convert(zone or "UTC")
         except (KeyError, ValueError):  # A zone that Python does not know.
             return times
+    if column.kind == "date" and missing.all():  # No object says that it is a date.
+        return pd.Series([None] * missing.size, dtype=pd.ArrowDtype(pa.date32()))
     series = to_series(column)
     if column.kind == "date":  # Beyond the years 1 to 9999 Python has no date, so it is text.
         strange = [not (gap or isinstance(x, date)) for gap, x in zip(missing, series, strict=True)]

@@ -10,48 +10,49 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
-from pyvws.evaluation.k_marginal import predicted_k_marginals
+from pyvws.evaluation.predicted_quality import predicted_quality
 from pyvws.evaluation.sample_errors import CellNoise
-from pyvws.mechanisms.counts.best_file import best_file, is_best_file
+from pyvws.mechanisms.counts.best_file import are_fitted, best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
     finer_columns,
-    most_cells,
-    most_fine_cells,
     within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.counting import CellCounting, CountedInSteps, CountedRecords
+from pyvws.mechanisms.counts.counting import (
+    CellCounting,
+    CountedInSteps,
+    CountedRecords,
+    MeasuredCounts,
+    measured,
+)
+from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
-    bought_cells,
-    bought_number,
-    bought_tables,
     counts_columns,
     lost_sets,
-    of_cells,
-    of_set,
 )
-from pyvws.mechanisms.counts.reference import Overlap, ReferencePrior
+from pyvws.mechanisms.counts.reference import ReferencePrior, overlap
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
-from pyvws.privacy.budget import Noise, deviation_of
-from pyvws.privacy.seller import Seller, TalliedCells
+from pyvws.privacy.budget import deviation_of
+from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import plain_number
 from pyvws.statement.noise import NoisyCountsStatement
@@ -61,7 +62,6 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.parts import Finish
@@ -71,15 +71,14 @@ COUNTS_FILE = "counts.parquet"
 """Name of the file that a release has its noisy counts in."""
 FINE_FILE = "cells.parquet"
 """Name of the file that has the noisy counts of numbers: by fine cells, and by roundness."""
+BEST_FILE: Final = "best-file.parquet"
+"""Name of the file that has the best file beside several datasets."""
 
 _OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
+_POLARS: Final = nw.Implementation.POLARS
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
-_NOT_COMPARED: Final = "Nobody compared the reference with the table, which was read in steps."
-_OVERLAPS: Final = (
-    "The reference seems to hold records of the table. Then it is not public, and no claim holds."
-)
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
@@ -88,8 +87,7 @@ class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them.
 
     `schema` has the cells that were chosen. For the agency, `number` is that of the records, and
-    `exact` (C,) are the counts without noise, `overlap` is that with a
-    reference, and `reference` is what the statement says of one.
+    `exact` (C,) are the counts without noise, and `compared` is what a reference shares with it.
     """
 
     schema: Schema
@@ -98,8 +96,8 @@ class NoisyCountsRun(DrawSource):
     noisy: Measurements
     fine: Mapping[str, FineCounts]
     imputed: Imputed
-    reference: Mapping[str, Any] | None = None
-    overlap: Overlap | None = None
+    best: Imputed | None
+    compared: Mapping[str, Any] | None = None
 
     @property
     def secret(self) -> bool:
@@ -129,7 +127,7 @@ class NoisyCountsRun(DrawSource):
                 "diagnostics": {name: plain_number(value) for name, value in found.items()},
             },
             "records_in_no_cell": self._in_no_cell,
-            **_compared(self.reference, self.overlap),
+            **({} if self.compared is None else {"reference": self.compared}),
             "settings": {},
         }
 
@@ -154,7 +152,17 @@ class NoisyCountsRun(DrawSource):
 
     def public_tables(self) -> dict[str, pl.DataFrame]:
         chosen = {FINE_FILE: pl.DataFrame(self._fine_columns())} if self.fine else {}
-        return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy)), **chosen}
+        best = {} if self.best is None else {BEST_FILE: self._best_table(self.best)}
+        return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy)), **chosen, **best}
+
+    def _best_table(self, best: Imputed) -> pl.DataFrame:
+        public = public_seed(self.seed)
+        (steps,) = imputed_values(self.schema, self.noisy, best, public, fine=self.fine)
+        columns = [
+            [own.to_native() for own in self.table.written(values, _POLARS, first=1)]
+            for values in steps
+        ]
+        return pl.concat(map(pl.DataFrame, columns)).select(self.table.released)
 
     def _fine_columns(self) -> dict[str, Any]:
         """The noisy counts of numbers as columns: column, by, cell in words, count, scale.
@@ -197,31 +205,34 @@ def counts_run(
     if known is None and mechanism.neighbours == "replace":
         known = records.number  # All neighbours have as many.
     noise = counting.noise(mechanism.budget, hidden=known is None)
-    for phrase in not_counted(counting.table):
-        listener.line(f"  {forecast_words(phrase)}")
     seller = Seller.of_noise(noise, records, table.units)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
-    most, fitted = settings.most_seconds, is_best_file(noisy.table, settings.datasets)
+    for phrase in (*filter(None, [bought.why]), *not_counted(noisy.table)):
+        listener.line(f"  {forecast_words(phrase)}")
+    most, fits = settings.most_seconds, settings.datasets if are_fitted(noisy.table) else 0
     refuse_delta(settings, noisy.records)
-    how = {"fitted": fitted, "in_steps": isinstance(records, CountedInSteps)}
+    how = {"fits": fits, "in_steps": isinstance(records, CountedInSteps)}
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
     check_cost(cost, most, strict=False, listener=listener)
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
     prior = ReferencePrior.of(counting, noisy)
-    imputed = imputed_tables(
-        noisy, mechanism, datasets=settings.datasets, seed=public, further=prior
-    )
-    said = None if prior is None else _said_of(prior, counting.reference)
+    made = partial(imputed_tables, mechanism=mechanism, seed=public, further=prior)
+    imputed = made(noisy, datasets=settings.datasets)
+    beside = mechanism.best_file and imputed.fitted and settings.datasets > 1
+    best = made(noisy, datasets=1) if beside else None
     lost = lost_sets(noisy, imputed.codes)
+    again = partial(made, datasets=1, seed=public + 1)
+    quality = predicted_quality(noisy, imputed, again, seed=public)
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
     statement = NoisyCountsStatement(
         **shared_facts(settings, table),
         spending=seller.spending,
+        paid={} if schema.paid is None else schema.paid.cost,
         neighbours=mechanism.neighbours,
         records=given or {"loo": "noisy", "replace": "exact"}[mechanism.neighbours],
         columns=TableColumns(synthesized=bought.schema.synthesized, numbered=bought.schema.ids),
@@ -236,12 +247,15 @@ def counts_run(
         conversion=noise.conversion,
         public_seed=public,
         deviation_of_records=noisy.deviation_of_records,
-        predicted=predicted_k_marginals(imputed.codes),
+        predicted=quality.scores,
+        kept=quality.kept,
         apart=imputed.apart if imputed.disagree else None,
         lost=tuple(lost),
-        best_file=imputed.fitted,
+        best_file=imputed.fitted and settings.datasets == 1,
+        fitted=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
-        reference=said,
+        reference=None if prior is None else prior.figures(),
+        why_auto=bought.why,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -280,31 +294,9 @@ def counts_run(
         noisy=noisy,
         fine=fine,
         imputed=imputed,
-        reference=said,
-        overlap=_overlap(counting, records),
+        best=best,
+        compared=overlap(counting, records),
     )
-
-
-def _said_of(prior: ReferencePrior, reference: PublicTable | None) -> dict[str, Any]:
-    """What the statement has of a reference: noisy counts and the public table alone tell it."""
-    assert reference is not None
-    return {"file": reference.file, "is_release": reference.is_release, **prior.figures()}
-
-
-def _compared(said: Mapping[str, Any] | None, overlap: Overlap | None) -> dict[str, Any]:
-    """What the agency's summary has of a reference; nothing outside tells of it."""
-    if said is None:
-        return {}
-    if overlap is None:
-        return {"reference": {"warning": _NOT_COMPARED}}
-    return {"reference": {**asdict(overlap), "warning": _OVERLAPS if overlap.is_more else None}}
-
-
-def _overlap(counting: CellCounting, records: CountedRecords | CountedInSteps) -> Overlap | None:
-    """The overlap of a table in memory with the reference, for the agency alone."""
-    if counting.reference is None or isinstance(records, CountedInSteps):
-        return None
-    return Overlap.of(counting, records)
 
 
 def imputed_tables(
@@ -317,11 +309,15 @@ def imputed_tables(
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
 
-    A single dataset is the best file, where the fit covers the columns and there are records. A
-    `further` prior, of a public table, enters that fit.
+    Fits give them where they cover the columns and there are records: the best file where it is
+    the only dataset. A `further` prior, of a public table, enters the fits. Chains impute them
+    elsewhere.
     """
-    if noisy.records and is_best_file(noisy.table, datasets):
-        return best_file(noisy, classes=mechanism.classes, seed=seed, further=further)
+    if noisy.records and are_fitted(noisy.table):
+        if datasets == 1:
+            return best_file(noisy, classes=mechanism.classes, seed=seed, further=further)
+        how: Any = {"datasets": datasets, "classes": mechanism.classes, "seed": seed}
+        return drawn_fits(noisy, **how, further=further)
     return impute(
         noisy,
         datasets=datasets,
@@ -370,7 +366,7 @@ def _steps(
     for low in range(0, max(1, len(codes)), _AT_ONCE):
         at = slice(low, low + _AT_ONCE)
         own = {name: x[at] for name, x in drawn.items()}
-        yield _within_ranges(schema, codes[at], own, once, rng)
+        yield _within_ranges(schema, codes[at].astype(np.int32, copy=False), own, once, rng)
 
 
 def _drawn_once(
@@ -482,54 +478,6 @@ def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
         if (own := read(name, _CELLS)) is not None:
             fine[name] = replace(own, rounded=read(name, _ROUNDNESS))
     return fine
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasuredCounts:
-    """The schema with the chosen cells, and what was bought: of sets, and of fine cells."""
-
-    schema: Schema
-    noisy: Measurements
-    fine: Mapping[str, FineCounts]
-
-
-def measured(
-    counting: CellCounting,
-    noise: Noise,
-    seller: Seller[CountedRecords | CountedInSteps],
-    *,
-    records: int | None,
-) -> MeasuredCounts:
-    """Buy the number of records, fine cells, and the sets in the cells that these choose.
-
-    `records` is their number where neighbours have as many or it is public; else it is bought.
-    """
-    number = bought_number(seller, lambda own: own.number) if records is None else records
-    schema, table, finest = counting.schema, counting.table, counting.finest.columns
-    fine: dict[str, FineCounts] = {}
-    if finest:
-        sets = [of_set(name) for name in table.names]
-        deviation = noise.deviation(of_cells(next(iter(finest))))
-        cells = counting.fine_cells(most_fine_cells(number, deviation))
-        fine = bought_cells(
-            seller,
-            noise,
-            cells,
-            lambda own, name: counting.in_fine_cells(own, cells, name),
-            lambda own, name: own.classes[name],
-        )
-        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
-        schema = cells.chosen(schema, fine, most)
-        table = counting.in_cells(schema, priced=table.names)
-
-    @cache
-    def coded(own: CountedRecords | CountedInSteps) -> Codes | TalliedCells:
-        if isinstance(own, CountedInSteps):
-            return own.tally(table)
-        return counting.recoded(own, table).codes
-
-    noisy = bought_tables(seller, noise, table, coded, records=number)
-    return MeasuredCounts(schema, noisy, fine)
 
 
 def measured_copy(

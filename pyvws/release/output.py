@@ -61,13 +61,7 @@ class Output:
 
 @contextmanager
 def open_output(
-    folder: Path,
-    *,
-    datasets: int,
-    format: str,
-    whole: bool,
-    overwrite: bool,
-    words: TruthWords,
+    folder: Path, *, datasets: int, format: str, whole: bool, overwrite: bool, words: TruthWords
 ) -> Iterator[Output]:
     """Yield an output to fill and to finish; `folder` appears whole, or nothing is left behind.
 

@@ -19,20 +19,12 @@ from pyvws.plan.refusal import refuse_delta
 from pyvws.posterior.prediction import predicted, unit_steps
 from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
-from pyvws.release.summary import (
-    fit_figures,
-    posterior_columns,
-    record_columns,
-    unit_figures,
-)
+from pyvws.release.summary import fit_figures, posterior_columns, record_columns, unit_figures
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.parts import ColumnCost, NumberOfRows, ReliesOn, StatedBound, TableColumns
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_cost
-from pyvws.synthesis.fit_sources import (
-    OutsideShares,
-    share_outside,
-)
+from pyvws.synthesis.fit_sources import OutsideShares, share_outside
 from pyvws.synthesis.judged_fits import (
     judge_convergence,
     search_caveats,
@@ -173,13 +165,7 @@ def fitted_run(
     """
     console: list[str] = []
     if loop is None:
-        loop = open_loop(
-            settings,
-            table,
-            seed=seed,
-            listener=listener,
-            log=console.append,
-        )
+        loop = open_loop(settings, table, seed=seed, listener=listener, log=console.append)
         cost = expected_cost(settings, loop.model.columns, table.records)
         most = settings.most_seconds
         check_cost(cost, most, strict=table.plan.strict, listener=listener)

@@ -7,6 +7,7 @@ left out of the release leave no trace.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,9 +21,10 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.reference import ReferencePrior
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
-from pyvws.privacy.budget import epsilon_of
+from pyvws.privacy.budget import Budget, epsilon_of
 from pyvws.release.datasets import joined
 from pyvws.release.noisy_counts import (
+    BEST_FILE,
     COUNTS_FILE,
     FINE_FILE,
     imputed_tables,
@@ -90,15 +92,38 @@ class ReleasedCounts:
         return Schema.read(self.folder / SCHEMA_FILE)
 
     @property
+    def best_file(self) -> Path | None:
+        """The best file beside the datasets, if the release has one."""
+        best = self.folder / BEST_FILE
+        return best if best.is_file() else None
+
+    @property
     def epsilon(self) -> float:
-        """What the released counts cost at the statement's delta, by the scales of their noise."""
-        return epsilon_of(self.mechanism.budget, self._scales())
+        """What the released counts cost at the statement's delta, by the scales of their noise.
+
+        What the schema cost is added, by the scales and thresholds that stand in it.
+        """
+        return epsilon_of(self.mechanism.budget, self._scales()) + self._of_schema
+
+    @property
+    def _of_schema(self) -> float:
+        """Epsilon of what a schema that was paid for says that was bought; 0 of another."""
+        paid = self.schema.paid
+        if paid is None:
+            return 0.0
+        failing = sum(own.get("delta", 0.0) for own in paid.goods.values())
+        budget = Budget(
+            epsilon=paid.epsilon, delta=max(0.0, paid.delta - failing), neighbours=paid.neighbours
+        )
+        return epsilon_of(budget, [own["scale"] for own in paid.goods.values()])
 
     @property
     def costs_more(self) -> bool:
         """Whether the counts cost more than the settings allow or the statement says."""
-        stated = min(self.mechanism.epsilon, float(self.privacy["epsilon_total"]))
-        same = self.privacy["delta"] == self.mechanism.delta
+        paid = self.schema.paid
+        own, failing = (0.0, 0.0) if paid is None else (paid.epsilon, paid.delta)
+        stated = min(self.mechanism.epsilon + own, float(self.privacy["epsilon_total"]))
+        same = math.isclose(self.privacy["delta"], self.mechanism.delta + failing, rel_tol=1e-12)
         return not same or self.epsilon > stated * (1.0 + _OPEN)
 
     def _scales(self) -> Iterator[float]:
@@ -117,9 +142,10 @@ class ReleasedCounts:
                     )
 
     def datasets(self, files: list[Path]) -> list[bytes]:
-        """The content of each dataset of the release, whose `files` these are.
+        """The content of each dataset of the release, whose `files` these are, and of a best file.
 
-        The versions of the package and its libraries must be those of the run for the same bytes.
+        The best file is last, where the release has one. The versions of the package and its
+        libraries must be those of the run for the same bytes.
         """
         schema, mechanism = self.schema, self.mechanism
         kind = files[0].suffix[1:]
@@ -135,8 +161,12 @@ class ReleasedCounts:
         prior, stated = ReferencePrior.of(counting, noisy), self.privacy["counts"].get("reference")
         if prior is not None and prior.reference.digest != stated["digest"]:
             raise InputError.by("reference-of-other-digest", **stated)
-        imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed, further=prior)
         fine = {} if self.fine is None else read_fine(self.fine, laplace=pure)
-        values = imputed_values(schema, noisy, imputed, seed, fine=fine)
-        made = table.datasets(nobody, [joined(list(own)) for own in values], order=None)
-        return [dataset_bytes(dataset, kind, truth_words(schema.columns)) for dataset in made]
+        made = []
+        for number in (len(files), *([1] if self.best_file else [])):
+            imputed = imputed_tables(noisy, mechanism, datasets=number, seed=seed, further=prior)
+            values = imputed_values(schema, noisy, imputed, seed, fine=fine)
+            made += table.datasets(nobody, [joined(list(own)) for own in values], order=None)
+        kinds = [*[kind] * len(files), BEST_FILE.rpartition(".")[2]]
+        words = truth_words(schema.columns)
+        return [dataset_bytes(own, kind, words) for own, kind in zip(made, kinds, strict=False)]

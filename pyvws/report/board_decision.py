@@ -177,7 +177,9 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
     }[evidence.same_file]
     if evidence.by_keys is None:
         yield BoardCheck(
-            "warn", "Risks by what an intruder knows were not measured. Name these columns: --keys."
+            "warn",
+            "Risks by what an intruder knows were not measured: no schema proposes columns, or the "
+            "tables are large. Name these columns: --keys.",
         )
     else:
         yield from _of_risks(evidence.by_keys)
@@ -195,6 +197,10 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
 
 def _of_risks(by_keys: TableRisk) -> Iterator[BoardCheck]:
     """Risks beside the data's own; copies of lone records beside what chance makes of them."""
+    if by_keys.known.words:
+        yield BoardCheck(
+            "warn", f"Whether an intruder knows no more than the keys. {by_keys.known.words}"
+        )
     for score in by_keys.scores:
         if score.chance is None:
             continue

@@ -61,6 +61,9 @@ def board_page(
     if "column_checks" in summary:
         sections.append(_columns_section(summary["column_checks"]))
     if evidence is not None:
+        if evidence.by_keys is not None:
+            title, by_key = "Which column makes the risk", evidence.by_keys.by_key
+            sections.append(Section("keys", title, [], [by_key]))
         if evidence.attacks is not None:
             sections.append(Section("attacks", "Attacks", [], [evidence.attacks.sheet]))
         if evidence.risk is not None:
@@ -282,7 +285,7 @@ def _of_reference(counts: Mapping[str, Any], summary: Mapping[str, Any]) -> list
 def _of_chains(imputed: Mapping[str, Any]) -> list[str]:
     """How the chains moved, and what diagnostics say of the count of each set's largest cell."""
     if imputed["accepted"] is None:
-        return ["The one dataset comes from a fit of classes to the counts, without chains."]
+        return ["Each dataset comes from a fit of classes to the counts, without chains."]
     accepted = (
         f"Accepted proposals: {number(imputed['accepted'])} of whole records and "
         f"{number(imputed['moved'])} of single columns. Where the first is below 0.1 take more "

@@ -58,18 +58,19 @@ def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Sheet]:
 def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
     keys, delta = caveat_keys(privacy), privacy.get("delta") or 0
     claim = claim_of(privacy["guarantee"])
+    fails = f" With probability about {delta:g} this bound does not hold."
+    fails = fails if claim == "approximate-dp" else ""
     condition = {
         "none": "The release claims no guarantee. If its figures held, ",
         "asymptotic-dp": "The figures are no proof: they take the weights as given. "
         "An estimated figure needs many records too. If the figures hold, ",
-        "approximate-dp": f"The claim may fail with a chance of about {delta:g}. ",
         "dp-if-bounded": "The claim is for values that surely lie in the public range. ",
     }.get(claim, "")
     if claim == "dp" and "as-if-exact" in keys:
         condition = "The claim is for exact draws, and the sampler only comes near them. "
     if claim != "none" and SIGNED in keys:
         condition = (
-            "A program read the schema off the records. The figures hold only if the person who "
+            "The schema was proposed from the table. The figures hold only if the person who "
             f"signed it is right that every entry is public. {condition}"
         )
     replaced = neighbours == "replace-one"
@@ -79,20 +80,19 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
     several = privacy["unit_of_privacy"] != "one record"
     values = "the values of these records" if several else "the values of a record"
     if replaced:
-        guess = f"a guess at {values}"
+        guess = f"{'these records have' if several else 'a record has'} certain values"
         more = ""
     else:
-        guess = f"a guess that the table has {'these records' if several else 'a certain record'}"
-        lost = " and δ counts 1 + e^ε times" if delta else ""
-        more = f" For a guess at {values}, ε counts twice{lost}."
+        guess = f"the table has {'these records' if several else 'a certain record'}"
+        lost = " and multiply δ by 1 + e^ε" if delta else ""
+        more = f" If the reader guesses {values} instead, double ε{lost}."
         for key, what in {"records": "records", "number-of-units": "units"}.items():
             if key in keys:
-                more += f" The exact number of {what} leaves too, and no figure covers it."
+                more += f" The figures do not cover what the number of {what} reveals."
     return (
         f"{condition}{change} {privacy['unit_of_privacy']} changes the chance of any synthetic "
-        "values by at most the factor e^ε. Smaller is more private. Suppose that a reader holds "
-        f"{guess} for 1 % likely before the release. The last figure is how likely the guess can "
-        f"become.{more}"
+        f"values by at most the factor e^ε.{fails} Smaller is more private. A reader may think it "
+        f"1 % likely that {guess}. The last figure is how likely that can become.{more}"
     )
 
 

@@ -196,15 +196,18 @@ def files_table(caption: str, public: PublicPart) -> Sheet:
 
 
 def predicted(privacy: Mapping[str, Any]) -> Sheet:
-    """What the model says of the scores of its datasets; no rows without noisy counts."""
-    scores = privacy.get("counts", {}).get("predicted", {})
+    """What the noisy counts say of scores and kept dependence; no rows without noisy counts."""
+    counts = privacy.get("counts", {})
+    rows = [(f"score of {name}", f"{x:.1f}") for name, x in counts.get("predicted", {}).items()]
+    if "kept_dependence" in counts:
+        kept = counts["kept_dependence"]
+        rows.append(("dependence kept", "not estimated" if kept is None else f"{kept:.0%}"))
     return Sheet(
-        "How near a dataset should be to the confidential table: k-marginal scores in the counted "
-        "cells, where 1000 = the same shares, and larger = nearer. Datasets lie about as far from "
-        "each other as from the table, so this is the model's own word. It cannot see what the "
-        "model has wrong.",
-        ("cells of margins, pairs or triples", "predicted score"),
-        [(name, f"{score:.1f}") for name, score in scores.items()],
+        "How near a dataset should be to the confidential table, by the noisy counts alone. "
+        "k-marginal scores are of the counted cells: 1000 = the same shares, and larger = nearer. "
+        "Triples follow from the model. The dependence kept is of the counted pairs.",
+        ("figure", "predicted"),
+        rows,
     )
 
 

@@ -1,4 +1,4 @@
-"""The writer of both pages of an output folder: it writes both pages or none."""
+"""The writer of the pages of an output folder, and of what stands beside them: all or none."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from pathlib import Path
 from pyvws._base.folders import FILE_RIGHTS, lives, private_write, umask
 from pyvws.errors import OutputError
 from pyvws.report.board_page import board_page
+from pyvws.report.claim_layers import layers_page
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart, as_left
 from pyvws.report.page import Heading
 from pyvws.report.public_page import public_page
+from pyvws.report.registry_entry import registry_entry
 
 PAGE = "report.html"
+LAYERS = "nist-sp-800-226.html"
+REGISTRY = "registry.json"
 _PARTIAL = ".partial"
 
 
@@ -43,14 +47,18 @@ def write_pages(
 ) -> tuple[Path, Path]:
     """Write release/report.html and confidential/report.html; returns their paths in that order.
 
-    The function completes both pages before it puts either page in its place. Until then both lie
-    in the confidential folder, where only their owner can read them. A failure keeps old pages.
+    Beside the public page go the layers of its claim and an entry for a registry. The function
+    completes all of them before it puts one in its place. Until then they lie in the confidential
+    folder, where only their owner can read them. A failure keeps old pages.
     """
     check_pages(out, overwrite=overwrite)
+    release, board = out / "release", out / "confidential" / PAGE
     with as_left(out):
         pages = {
-            out / "release" / PAGE: public_page(public, heading),
-            out / "confidential" / PAGE: board_page(public, confidential, evidence, heading),
+            release / PAGE: public_page(public, heading),
+            release / LAYERS: layers_page(public.privacy, public.audit, heading),
+            release / REGISTRY: registry_entry(public.privacy, heading),
+            board: board_page(public, confidential, evidence, heading),
         }
     _sweep(out / "confidential")
     with ExitStack() as cleanup:
@@ -62,15 +70,15 @@ def write_pages(
                 cleanup.callback(partial.unlink, missing_ok=True)
                 private_write(partial, text.encode("utf-8"))
                 partials[path] = partial
-            (public_path, board_path) = pages
-            partials[public_path].chmod(FILE_RIGHTS & ~umask())
+            for path in partials.keys() - {board}:
+                partials[path].chmod(FILE_RIGHTS & ~umask())
             _put(partials, cleanup)
         except OSError as error:
             raise OutputError(
                 f"{out} could not be written ({error.strerror or type(error).__name__}). The "
                 "folder's reports are as they were. Mend the cause and run the report again."
             ) from None
-    return public_path, board_path
+    return release / PAGE, board
 
 
 def _put(partials: dict[Path, Path], cleanup: ExitStack) -> None:

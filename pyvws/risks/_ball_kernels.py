@@ -29,18 +29,6 @@ def _in_box(points: Floats, h: int, centre: Floats, reach: Floats, i: int, close
 
 
 @kernel
-def count_box(
-    points: Floats, centre: Floats, reach: Floats, start: Places, end: Places, closed: bool
-) -> Places:
-    """Number of points with every outcome within its own reach, for each record (N,)."""
-    inside = np.zeros(len(centre), dtype=np.intp)
-    for i in range(len(centre)):
-        for h in range(start[i], end[i]):
-            inside[i] += _in_box(points, h, centre, reach, i, closed)
-    return inside
-
-
-@kernel
 def boxes_around(
     points: Floats, centre: Floats, reach: Floats, start: Places, end: Places
 ) -> Places:
@@ -54,13 +42,19 @@ def boxes_around(
 
 @kernel
 def sum_in_box(
-    points: Floats, centre: Floats, reach: Floats, start: Places, end: Places, amount: Places
+    points: Floats,
+    centre: Floats,
+    reach: Floats,
+    start: Places,
+    end: Places,
+    closed: bool,
+    amount: Places,
 ) -> Places:
-    """The sum of the `amount` (N,) of the points in each record's closed box, (N,)."""
+    """The sum of the `amount` (M,) of the points in each record's box, (N,)."""
     total = np.zeros(len(centre), dtype=np.int64)
     for i in range(len(centre)):
         for h in range(start[i], end[i]):
-            if _in_box(points, h, centre, reach, i, True):
+            if _in_box(points, h, centre, reach, i, closed):
                 total[i] += amount[h]
     return total
 

@@ -136,13 +136,13 @@ def _along_a_line(values: Floats, balls: Balls, closed: bool) -> NDArray[np.intp
 
 
 def _in_space(values: Floats, balls: Balls, closed: bool) -> NDArray[np.intp]:
-    from pyvws.risks._ball_kernels import count_box, count_ellipsoid
+    from pyvws.risks._ball_kernels import count_ellipsoid, sum_in_box
 
     ordered = np.ascontiguousarray(values[np.argsort(values[:, 0])])
     start, end = near(ordered, balls)
-    count = count_box if balls.norm == "box" else count_ellipsoid
-    counts: NDArray[np.intp] = count(ordered, balls.centre, balls.reach, start, end, closed)
-    return counts
+    given = ordered, balls.centre, balls.reach, start, end, closed
+    each = np.ones(len(ordered), dtype=np.intp)
+    return sum_in_box(*given, each) if balls.norm == "box" else count_ellipsoid(*given)
 
 
 def near(ordered: Floats, balls: Balls) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

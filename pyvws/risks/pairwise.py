@@ -259,7 +259,7 @@ def _covered(ordered: Floats, balls: Balls, order: int) -> tuple[Counts, int]:
         boxes = balls.centre, balls.reach, *near(ordered, balls)
         outside = n - boxes_around(ordered, *boxes)
         beyond = _groups_outside(outside.astype(np.int64), order)
-        return groups - beyond.sum() + sum_in_box(ordered, *boxes, beyond), groups
+        return groups - beyond.sum() + sum_in_box(ordered, *boxes, True, beyond), groups
     low, high = (end[:, 0] for end in balls.ends())
     start = np.searchsorted(ordered[:, 0], low, side="left")
     end = np.searchsorted(ordered[:, 0], high, side="right")

@@ -11,6 +11,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
 from pyvws.statement.parts import LedgerEntry, TableColumns, by_neighbours, figure
 from pyvws.statement.statement import Statement
+from pyvws.statement.words import forecast_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +145,8 @@ class NoisyCountsStatement(NoiseStatement):
 
     - `spending`: What the counts may cost and did cost, once for all datasets; larger = less
       private. Its delta is 0 for pure differential privacy.
+    - `paid`: What entries of the schema cost that were found under noise before: `digest`,
+      `epsilon`, `delta` and `neighbours`; empty without such a schema.
     - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
     - `columns`: The synthesized columns, in their order, and those that number the records.
     - `cap`: The most records of a unit that are counted.
@@ -157,15 +160,20 @@ class NoisyCountsStatement(NoiseStatement):
     - `public_seed`: The seed of all that follows the counts.
     - `apart`: The share of counted sets for which the chains disagree, where that is said.
     - `deviation_of_records`: That of the noise of the number of records; 0 without noise.
-    - `predicted`: The k-marginal scores that the datasets predict of each of them, by the size of
-      the sets of columns; none of one dataset.
+    - `predicted`: The k-marginal scores that noisy counts and datasets predict of each of these, by
+      the size of the sets of columns; empty where nothing tells them.
+    - `kept`: The share of the counted pairs' dependence that the datasets keep; None where noise
+      hides it.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
+    - `fitted`: Whether fits of classes to the counts give the datasets, and not chains.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     - `reference`: What noisy counts and a public table say of each other, where one is a prior.
+    - `why_auto`: What "auto" counts and why, where it was asked for.
     """
 
     spending: Spending
+    paid: Mapping[str, Any] = field(default_factory=dict)
     records: str
     columns: TableColumns
     cap: int
@@ -178,21 +186,24 @@ class NoisyCountsStatement(NoiseStatement):
     public_seed: int
     deviation_of_records: float
     predicted: Mapping[str, float] = field(default_factory=dict)
+    kept: float | None = None
     apart: float | None = None
     lost: tuple[tuple[str, ...], ...] = ()
+    fitted: bool = False
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
     reference: Mapping[str, Any] | None = None
+    why_auto: Phrase | None = None
 
     @property
     def epsilon_per_dataset(self) -> float:
-        """The cap of what was sold, once for all datasets; larger = less private."""
-        return self.spending.cap
+        """The cap of what was sold and what the schema cost, once; larger = less private."""
+        return self.spending.cap + self.paid.get("epsilon", 0.0)
 
     @property
     def delta(self) -> float:
         """0 for pure differential privacy."""
-        return self.spending.delta
+        return self.spending.delta + self.paid.get("delta", 0.0)
 
     @property
     def _delta(self) -> dict[str, float]:
@@ -200,7 +211,12 @@ class NoisyCountsStatement(NoiseStatement):
 
     @property
     def rho(self) -> float | None:
-        """The zero-concentrated differential privacy of Gaussian noise; larger = less private."""
+        """The zero-concentrated differential privacy of Gaussian noise; larger = less private.
+
+        None for other noise, and beside a threshold on values, which fails with its delta.
+        """
+        if self.paid.get("delta"):
+            return None
         prices = [float(one.price) for one in self.spending.measurements]
         return math.fsum(prices) if self.noise == "gaussian" else None
 
@@ -231,6 +247,7 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-lost": bool(self.lost),
             "counts-unknown": True,
             "counts-cap": self.unit is not None,
+            "paid-schema": bool(self.paid),
             **self._other_releases,
             "public-settings": True,
             "records": self.records == "exact",
@@ -242,6 +259,7 @@ class NoisyCountsStatement(NoiseStatement):
         values: dict[str, dict[str, Any]] = {
             "counts-cap": {"cap": self.cap, "column": self.unit},
             "counts-delta": {"delta": self.delta},
+            "paid-schema": dict(self.paid),
             "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
             **{key: {"file": (self.reference or {}).get("file")} for key in _OF_REFERENCE},
             "counts-chains": {"share": self.apart},
@@ -252,7 +270,8 @@ class NoisyCountsStatement(NoiseStatement):
     def ledger(self) -> list[LedgerEntry]:
         return [
             *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
-            LedgerEntry(Phrase("counts"), self.epsilon_per_dataset),
+            *([LedgerEntry(Phrase("schema"), self.paid["epsilon"])] if self.paid else []),
+            LedgerEntry(Phrase("counts"), self.spending.cap),
             *(
                 [LedgerEntry(Phrase("counts-reference", {"file": self.reference["file"]}), 0.0)]
                 if self.reference is not None
@@ -275,6 +294,7 @@ class NoisyCountsStatement(NoiseStatement):
             "model": self.model,
             **self._costs(*both, round_up),
             "number_of_rows": self.records,
+            **({"paid_schema": dict(self.paid)} if self.paid else {}),
             "counts": {
                 "sets": self.sets,
                 "cells": self.cells,
@@ -284,13 +304,16 @@ class NoisyCountsStatement(NoiseStatement):
                 "largest_scale": max(one.scale for one in self.spending.measurements),
                 "deviation_of_records": self.deviation_of_records,
                 **({"predicted": dict(self.predicted)} if self.predicted else {}),
+                **({"kept_dependence": self.kept} if self.predicted else {}),
                 "rho": self.rho,
                 "conversion": self.conversion or None,
                 "cap": self.cap,
                 "public_seed": self.public_seed,
                 **({"best_file": True} if self.best_file else {}),
+                **({"from_fits": True} if self.fitted and not self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
                 **({"reference": dict(self.reference)} if self.reference is not None else {}),
+                **({"auto": forecast_words(self.why_auto)} if self.why_auto else {}),
                 **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
             },
         }

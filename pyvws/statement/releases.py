@@ -5,6 +5,8 @@ of zero-concentrated differential privacy with rhos, and epsilon and delta each 
 epsilon is (epsilon, 0), and epsilon^2 / 2 in zCDP. A draw of bounded range has epsilon^2 / 8, which
 its statement says. An asymptotic figure never enters a strict sum.
 
+Several releases made with one schema that was paid for pay it once, by its digest.
+
 A release is named by the digest of its statement. A later statement holds the name and the cost of
 each earlier release, so a sum misses none whose file is missing, and counts none twice.
 """
@@ -127,6 +129,7 @@ def _held(statement: Mapping[str, Any]) -> dict[str, Any]:
         "guarantee": costs[_REPLACED].guarantee,
         "signed": costs[_REPLACED].signed,
         "certified_for": _claimed(statement),
+        **({"paid_schema": paid} if (paid := statement.get("paid_schema")) else {}),
         "cost_by_neighbours": {
             neighbours: {
                 "epsilon": _finite(cost.epsilon),
@@ -167,6 +170,8 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     neighbours = common_neighbours(known)
     costs = [release_cost(one, neighbours) for one in known]
     strict = [cost for cost in costs if cost.strict]
+    again = _schemas_again([one for one, cost in zip(known, costs, strict=True) if cost.strict])
+    less = [_cost_of_schema(one, neighbours) for one in again]
     others = [cost for cost in costs if cost.guarantee == "asymptotic-dp"]
     windows = [cost.epsilon if cost.window is None else cost.window for cost in others]
     return {
@@ -178,8 +183,8 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "none": len(costs) - len(strict) - len(others),
         },
         "strict": {
-            "epsilon": _sum([cost.epsilon for cost in strict]),
-            "delta": _sum([cost.delta for cost in strict]),
+            "epsilon": _sum([*(c.epsilon for c in strict), *(-c.epsilon for c in less)]),
+            "delta": _sum([*(c.delta for c in strict), *(-c.delta for c in less)]),
             "zcdp": _sum([cost.rho for cost in strict]),
         },
         "asymptotic": {
@@ -187,6 +192,28 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "of_window": _sum(windows),
         },
     }
+
+
+def _schemas_again(known: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What a schema cost that an earlier one of these releases was made with too."""
+    seen: set[str] = set()
+    again = []
+    for paid in filter(None, (one.get("paid_schema") for one in known)):
+        if paid["digest"] in seen:
+            again.append(paid)
+        seen.add(paid["digest"])
+    return again
+
+
+def _cost_of_schema(paid: Mapping[str, Any], neighbours: str) -> ReleaseCost:
+    """What a schema cost for these neighbours, converted as in `release_cost`.
+
+    A release's converted figures are no less than its own part's and this one's together.
+    """
+    epsilon, delta = float(paid["epsilon"]), float(paid["delta"])
+    if paid["neighbours"] == "loo" and neighbours == _REPLACED:
+        epsilon, delta = 2.0 * epsilon, (1.0 + math.exp(min(epsilon, 700.0))) * delta
+    return ReleaseCost("approximate-dp", epsilon, delta)
 
 
 def refuse_other_units(statements: Sequence[Mapping[str, Any]]) -> None:

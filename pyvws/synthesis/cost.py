@@ -142,13 +142,14 @@ def expected_of_counts(
     records: int,
     *,
     most: float,
-    fitted: bool = False,
+    fits: int = 0,
     in_steps: bool = False,
 ) -> Cost:
     """The cost of noisy counts of a `Workload` whose N records are imputed by sweeps.
 
-    The remedy names the sweeps that take `most` seconds. Where classes are `fitted` to the counts,
-    the cost follows their codes, and hardly the records. Records are held in memory but `in_steps`.
+    The remedy names the sweeps that take `most` seconds. Where `fits` to the counts give so many
+    datasets, the cost follows their codes, and hardly the records. Records are held in memory but
+    `in_steps`.
     """
     K, Q, H = len(counted.columns), len(counted.sets), mechanism.classes
     sizes = np.array([column.size for column in counted.columns.values()])
@@ -159,11 +160,15 @@ def expected_of_counts(
     codes = H * int(by_class.sum())
     of_sweep = mechanism.chains * (records * of_record + codes * _OF_CODE)
     before = _A_RUN_OF_COUNTS + _OF_NOISE * int(counted.possible.sum()) + _OF_FIGURE * Q
-    if fitted:
-        of_sweep = _OF_SQUARE * H * int(by_class.sum()) ** 2 + _OF_DRAWN * records * K
-        of_sweep /= mechanism.sweeps
+    if fits:
+        of_fit = _OF_SQUARE * H * int(by_class.sum()) ** 2 + _OF_DRAWN * records * K
+        of_sweep = fits * of_fit / mechanism.sweeps
     fitting = int((most - before) / of_sweep)
-    fewer = f"Take {fitting} sweeps (--sweeps), " if fitting >= _FEWEST_SWEEPS else "Take "
+    fewer = "Take "
+    if fits > 1:
+        fewer = "Take fewer datasets (--datasets), "
+    elif not fits and fitting >= _FEWEST_SWEEPS:
+        fewer = f"Take {fitting} sweeps (--sweeps), "
     return Cost(
         float(before + mechanism.sweeps * of_sweep),
         _GIGABYTES_OF_A_RUN + 8e-9 * (2 if in_steps else 20) * records * K,

@@ -310,6 +310,8 @@ def from_stanfit(
         if not path.is_file():
             raise InputError.by("rds-missing", path=path)
         contents = saved_fit(path, name)
+    elif isinstance(fit, dict):  # What R has read of a fit of its own.
+        contents = fit or None
     else:
         contents = object_fit(fit)
     if contents is None:
@@ -325,7 +327,7 @@ def from_stanfit(
         log_lik=log_lik,
         y_rep=contents.get("y_rep"),
         y_rep_from=y_rep_from,
-        chains=int(contents["chains"][0]),
+        chains=int(np.ravel(contents["chains"])[0]),
     )
 
 

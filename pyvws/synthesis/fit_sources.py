@@ -20,13 +20,7 @@ from pyvws.engines.registry import STAN_ENGINES
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.model import Likelihood, Model
 from pyvws.models.registry import gives_probabilities
-from pyvws.models.sequence import (
-    TableCells,
-    TableModel,
-    draws_of,
-    joint_draws,
-    whole_model,
-)
+from pyvws.models.sequence import TableCells, TableModel, draws_of, joint_draws, whole_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior, together
 from pyvws.posterior.joint_target import JointTarget

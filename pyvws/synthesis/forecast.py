@@ -18,6 +18,7 @@ from pyvws._base.checks import Floats, whole_number
 from pyvws._base.deltas import delta_to_decide, modest_delta
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.best_file import are_fitted
 from pyvws.mechanisms.counts.measurements import of_set
 from pyvws.mechanisms.inverse_weighted import InverseWeighted
 from pyvws.mechanisms.noisy_counts import NoisyCounts
@@ -263,8 +264,12 @@ def _of_counts(
         notes.append(Phrase("counts", at))
         if cap is not None and cap > 1 and one is not None:
             notes.append(Phrase("cap-of-one", {"left_out": _beyond(units, 1), **asdict(one)}))
-        most, table = run.most_seconds, asked.workload(run.plan.schema)
-        cost = expected_of_counts(asked, table, N - out, most=most)
+        counting, most = asked.counting(run.plan.schema), run.most_seconds
+        noise = counting.noise(asked.budget, hidden=False)
+        settled, _, why = counting.settled(noise, N - out)
+        notes, table = [*notes, *filter(None, [why])], settled.table
+        fits = run.datasets if are_fitted(table) else 0
+        cost = expected_of_counts(asked, table, N - out, most=most, fits=fits)
         notes += [*_time("time-of-counts", cost, most, {}), *not_counted(table)]
         clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
         if not found.stand_out(clear):

@@ -450,9 +450,7 @@ class SynthesisLoop:
             return self.met(lambda at: reweight(alpha, by_record, k=at), near, **search)
         return self.below(lambda at: leveled(alpha, by_record, at * window.high), window, **search)
 
-    def synthetic(
-        self, fit: WeightedFit, design: Floats, datasets: int, *, draws: int | None = None
-    ) -> list[Floats]:
+    def synthetic(self, fit: WeightedFit, design: Floats, datasets: int) -> list[Floats]:
         """The one outcome (N,) of each dataset, from the draws that `predictors` gives."""
         seen = None
         if self.model.reads_outcome:
@@ -460,7 +458,7 @@ class SynthesisLoop:
         column = DrawnColumn("y", self.model, design, seen=seen)
         return [
             predicted([column], draw, rng, rows=len(design), public={})["y"]
-            for draw, rng in self.predictors(fit, datasets, draws)
+            for draw, rng in self.predictors(fit, datasets)
         ]
 
     def predictors(

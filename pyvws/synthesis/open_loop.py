@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pyvws.engines.engine import Engine
 from pyvws.engines.grid import public_grid
 from pyvws.engines.registry import find_engine, find_stan_engine
@@ -23,7 +20,6 @@ from pyvws.synthesis.outside_source import (
     refuse_own_outcome,
 )
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.design.cells import Records
 from pyvws.tables.design.units import Units
 
 Log = Callable[[str], None]
@@ -79,20 +75,13 @@ def _source(
             lambda draws: outcome.model.log_likelihood(draws, own)[:, own.cell_of_record],
         )
     places = [(column.places(table.records), column.cells.n_cells) for column in columns]
-    units = _units(table, cells, places)
+    units = None  # A record is a unit.
+    if table.units is not None:
+        units = Units.of(cells, table.units, places, table.exponents)
     sampler = _sampler(settings, log)
     return ModelSource(
         model, cells, sampler, settings.threshold, units, table.exponents, settings.accounting
     )
-
-
-def _units(
-    table: ConfidentialTable, records: Records, places: list[tuple[NDArray[np.intp], int]]
-) -> Units | None:
-    """The units of privacy of a run that has them; None where a record is a unit."""
-    if table.units is None:
-        return None
-    return Units.of(records, table.units, places, table.exponents)
 
 
 def _sampler(settings: RunSettings, log: Log) -> Engine:

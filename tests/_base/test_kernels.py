@@ -42,7 +42,7 @@ def test_kernels_are_cached_under_that_name(tmp_path: Path) -> None:
         "from pyvws.risks import _ball_kernels\n"
         "import numpy as np\n"
         "one = np.ones((1, 2))\n"
-        "_ball_kernels.count_box(one, one, one, np.array([0]), np.array([1]), True)\n"
+        "_ball_kernels.boxes_around(one, one, one, np.array([0]), np.array([1]))\n"
     )
     cache = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     subprocess.run([sys.executable, "-c", program], env=cache, check=True)

@@ -59,6 +59,10 @@ def test_every_resource_is_force_included(project, root):
     assert included == {name: DATA + name for name in whole | {f"validation/{n}" for n in parts}}
     packed = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert {f"/{name}" for name in ("pyvws", "tests", *RESOURCES)} <= set(packed)
+    # The targets of the Makefile work in an unpacked source archive too.
+    beside = {"requirements.lock", "Containerfile", "codemeta.json", "paper.md", "paper.bib"}
+    assert {f"/{name}" for name in beside} <= set(packed)
+    assert all((root / name.removeprefix("/")).exists() for name in packed)
 
 
 @pytest.mark.runs

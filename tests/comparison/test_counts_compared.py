@@ -58,5 +58,5 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
     assert approximate.claim in page
     assert "A. Person" not in page
     said = sheet.facts["notes"][-1]
-    assert said.startswith("A look at the confidential table proposed the schema")
+    assert said.startswith("The schema was proposed from the confidential table")
     assert said in page

@@ -421,7 +421,7 @@ def test_the_statement_says_of_the_seed_and_of_rounding_what_is_true_of_exact_dr
         *("certified-for-replacement", "records"),
     ]
     sentences = " ".join([*privacy["trust_assumptions"], *privacy["caveats"]])
-    for untrue in ("can repeat the run", "rounding of the sampler is not accounted", "as exact"):
+    for untrue in ("can test any guess", "rounding of the sampler is not accounted", "as exact"):
         assert untrue not in sentences
 
 

@@ -12,13 +12,16 @@ from pyvws.evaluation.k_marginal import pair_distances, predicted_k_marginals
 
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 4))
 @settings(max_examples=30)
-def test_scores_between_neighbours_by_a_loop(seed: int, m: int, columns: int) -> None:
+def test_scores_between_datasets_by_a_loop(seed: int, m: int, columns: int) -> None:
     rng = np.random.default_rng(seed)
     datasets = [rng.integers(0, 1 + rng.integers(1, 4), (7, columns)) for _ in range(m)]
     found = predicted_k_marginals(datasets)
     for name, k in {"margins": 1, "pairs": 2, "triples": 3}.items():
         distances = []
-        for a, b in list(pairwise(datasets))[:3]:
+        for a, b in [
+            *list(pairwise(datasets))[:3],
+            *zip(datasets[:1], datasets[2:3], strict=False),
+        ]:
             for at in combinations(range(columns), k):
                 cells = [[tuple(row) for row in x[:, at].tolist()] for x in (a, b)]
                 apart = [

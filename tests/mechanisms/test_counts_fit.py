@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.mechanisms.counts.best_file import best_file, best_records, is_best_file
+from pyvws.mechanisms.counts.best_file import are_fitted, best_file, best_records
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes, is_fitted
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
@@ -156,12 +156,11 @@ def test_swaps_bring_pairs_nearer_and_leave_each_class_its_codes() -> None:
 
 
 def test_columns_of_families_and_tables_without_counts_are_left_to_the_chains() -> None:
-    assert is_best_file(workload(_SCHEMA, ("pairs",)), 1)
-    assert not is_best_file(workload(_SCHEMA, ("pairs",)), 2)
-    assert not is_best_file(workload(_SCHEMA, ("pairs",), ("job:age",)), 1)  # Rules fix the job.
-    assert not is_best_file(workload(_SCHEMA, ("pairs",), ("sex",)), 1)
-    assert not is_best_file(workload(_SCHEMA, ("pairs",), ("job:age:sex",)), 1)
-    assert not is_best_file(workload(_SCHEMA, ("pairs",), conditionals=True), 1)
+    assert are_fitted(workload(_SCHEMA, ("pairs",)))
+    assert not are_fitted(workload(_SCHEMA, ("pairs",), ("job:age",)))  # Rules fix the job.
+    assert not are_fitted(workload(_SCHEMA, ("pairs",), ("sex",)))
+    assert not are_fitted(workload(_SCHEMA, ("pairs",), ("job:age:sex",)))
+    assert not are_fitted(workload(_SCHEMA, ("pairs",), conditionals=True))
 
 
 def test_a_strong_diagonal_stays_where_classes_are_few_or_a_table_gives_it() -> None:
@@ -178,7 +177,7 @@ def test_a_strong_diagonal_stays_where_classes_are_few_or_a_table_gives_it() -> 
     )
     for tables in ((), ("alike",), ("own:age/3",)):
         table = workload(schema, ("pairs",), tables)
-        assert is_best_file(table, 1)
+        assert are_fitted(table)
         noise = np.rint(rng.normal(0, 20, len(table.possible))).astype(np.int64)
         scales = np.full(len(table.sets), 20.0)
         noisy = Measurements(table, table.counts(x) + noise, scales, laplace=False, records=n)
@@ -201,7 +200,7 @@ def test_a_lookup_of_many_levels_has_its_levels_within_their_groups() -> None:
     )
     table = workload(schema, ("pairs",))
     assert {*table.given} == {"code"}
-    assert is_best_file(table, 1)
+    assert are_fitted(table)
     rng, n = np.random.default_rng(3), 4_000
     shares = rng.dirichlet(np.full(120, 0.3))
     code = rng.choice(120, n, p=shares)

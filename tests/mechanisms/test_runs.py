@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from record_terms import record_log_likelihood
 from refusals import refused
 
 from pyvws._base.checks import Floats
@@ -22,7 +23,6 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.models.registry import MODELS
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Diagnostics, Posterior
-from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
 from pyvws.synthesis.fit_sources import ModelSource

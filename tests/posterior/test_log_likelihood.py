@@ -6,12 +6,13 @@ import sys
 import numpy as np
 import pytest
 from pyvws_validation._stan_case import SAMPLED, seeded_target
+from record_terms import record_log_likelihood
 
 from pyvws._base.cores import one_core
 from pyvws.bounds.lipschitz import blockwise_bounds
 from pyvws.posterior import log_likelihood
 from pyvws.posterior.draws import Diagnostics, Posterior
-from pyvws.posterior.log_likelihood import log_likelihood_blocks, record_log_likelihood
+from pyvws.posterior.log_likelihood import log_likelihood_blocks
 from pyvws.tables.design.cells import make_cells
 
 

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pyvws.errors import InputError
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
-from pyvws.privacy.discrete_noise import composed_delta, delta_of_rho
+from pyvws.privacy.discrete_noise import chosen_delta, composed_delta, delta_of_rho
 
 _SUM = 1e-11  # A direct sum over thousands of outcomes, and the rounding that is added on purpose.
 _KEPT = 0.985  # The least share of a claim that a computed loss must reach.
@@ -42,6 +42,21 @@ def test_composed_delta_is_the_sum_over_the_noise(weights, u, epsilon):
     sigmas = [1.0 / math.sqrt(weight * u) for weight in weights]
     direct = summed_delta(sigmas, epsilon)
     assert composed_delta(u, weights, epsilon) == pytest.approx(direct, abs=_SUM)
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 3), st.lists(st.integers(1, 3), min_size=2, max_size=3), st.floats(0.1, 1.5))
+def test_chosen_delta_is_that_of_the_worst_choice_by_the_first_count(first, lists, u):
+    """Against a sum over all outcomes of two counts, where the first chooses the second's noise."""
+    reach, epsilon = 40, 0.7
+    one, *others = (pmf(1.0 / math.sqrt(w * u), reach) for w in (first, *lists))
+    total = 0.0
+    for p, moved in pairwise(one):
+        worst = (moved * own[1:] - math.exp(epsilon) * p * own[:-1] for own in others)
+        total += max(float(np.maximum(gap, 0.0).sum()) for gap in worst)
+    found = chosen_delta(u, first, [[w] for w in lists], epsilon)
+    assert found == pytest.approx(total, abs=1e-9)
+    assert found >= max(composed_delta(u, [first, w], epsilon) for w in lists) - _SUM
 
 
 def test_the_formula_of_a_continuous_gaussian_would_be_too_small():

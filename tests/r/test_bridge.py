@@ -254,7 +254,10 @@ def test_missing_rpy2_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
     for name in [name for name in sys.modules if name.split(".")[0] == "rpy2"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "rpy2", None)
-    assert r_available() == (False, f"rpy2 is not installed. {INSTALL}")
+    assert r_available() == (
+        False,
+        "R is there, and it needs rpy2. Run: pip install rpy2 'rpy2-rinterface<=3.6.5'.",
+    )
 
 
 def test_rpy2_that_does_not_fit_r(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,6 +114,8 @@ hex("utility", c(utility$maximum, utility$average))
 hex("own", vws$bootstrap_interval(list(y, y + 1), mean, n = 5, replicates = 20, seed = 1)$estimate)
 cat("print", capture.output(bounds), "\\n")
 cat("names", utils:::.DollarNames(bounds, "^by"), "\\n")
+cat("parts", "epsilon" %in% names(bounds), bounds[["epsilon"]],
+  capture.output(str(bounds))[1], "\\n")
 cat("combined", capture.output(vws$combine(c(1, 3), c(1, 1)))[2], "\\n")
 level <- function(x) vws$Column(model = "table", levels = c("no", "yes"))
 schema <- vws$Schema(lapply(list(a = 1, b = 2, c = 3), level))
@@ -143,6 +145,7 @@ cat("path", import_pyvws("pathlib")$Path("a/b"), "\\n")
         assert doubles(found[name]) == [float(value) for value in values], name
     assert found["print"].startswith("<LipschitzBounds of pyvws> $")
     assert found["names"] == "by_column by_draw by_record"
+    assert found["parts"].startswith("TRUE 14 <LipschitzBounds of pyvws>")
     assert found["combined"] == repr(vws.combine([1, 3], [1, 1]))
     assert found["path"] == "a/b"
 
@@ -171,6 +174,9 @@ dated$i <- structure(c(4.94065645841246544e-324, 0, -0), class = "integer64")
 back <- from_python(to_python(dated))
 cat("dates", identical(back[1:2], dated[1:2]), py_str(to_python(dated)$dtypes$tolist()), "\n")
 cat("wholes", back$i, "\n")
+none <- transform(dated[1:2], d = as.Date(NA))
+cat("none", identical(from_python(to_python(none)), none),
+  identical(from_python(to_python(dated[0, 1:2])), dated[0, 1:2]), "\n")
 cat("lists", identical(from_python(to_python(dated$d[1])), dated$d[1]),
   py_str(to_python(dated$t[1])), "\n")
 gap <- from_python(to_python(addNA(factor(c("x", NA, "NA", "y"), levels = c("x", "NA", "y", "z")))))
@@ -190,6 +196,7 @@ cat("blocks", py_str(pieces), "\n")
     kinds = "[dtype('O'), datetime64[us, Europe/Berlin], Int64Dtype()]"
     assert found["dates"] == f"TRUE {kinds}"
     assert found["wholes"] == "1 0 NA"
+    assert found["none"] == "TRUE TRUE"
     assert found["lists"] == "TRUE 1970-01-01 00:00:00.250000"
     assert found["gap"] == "x NA y z FALSE TRUE FALSE FALSE x NA y"
     assert (found["latin"], found["blocks"]) == ("TRUE", "2")
@@ -583,6 +590,15 @@ column <- vws$Column(model = "nominal", levels = "yes", formula = ~ age + sex)
 cat("formula", column$formula, "\\n")
 cat("levels", column$levels, "\\n")
 hex("mass", vws$Column(model = "normal", mass = 0)$mass)
+text <- data.frame(y = c(2, 1, 4, 3, 7, 5, 9, 6), t = rep(c("b", "A", "a", "B"), 2))
+text$y <- text$y + (text$t == "a")
+named <- function() names(vws$combine_formula(list(text, text), y ~ t))
+cat("bytes", named(), "\n")
+options(pyvws.text = "factor")
+cat("locale", identical(named(), colnames(model.matrix(y ~ t, text))), "\n")
+options(pyvws.text = "letters")
+refused("option", named())
+options(pyvws.text = NULL)
 chained <- array(-1, c(4, 2, 5), list(iterations = NULL, chains = NULL, parameters = NULL))
 refused("chains", vws$from_log_lik(chained, y_rep = matrix(0, 8, 5)))
 cat("fit", class(vws$from_log_lik(chained, y_rep = chained)), "\\n")
@@ -592,6 +608,9 @@ cat("fit", class(vws$from_log_lik(chained, y_rep = chained)), "\\n")
     assert found["formula"] == "~age + sex"
     assert found["levels"] == "yes"
     assert doubles(found["mass"]) == [0]
+    assert found["bytes"] == "(Intercept) tB ta tb"
+    assert found["locale"] == "TRUE"
+    assert "pyvws.text" in found["option"]
     assert "no" in found["chains"]
     assert "y_rep" in found["chains"]
     assert found["fit"] == "pyvws_object"

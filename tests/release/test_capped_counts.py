@@ -77,7 +77,7 @@ def test_the_page_of_a_table_says_it(folder: Path, tmp_path: Path) -> None:
 def test_the_statement_says_it(folder: Path) -> None:
     privacy = json.loads((folder / "release" / "privacy.json").read_text(encoding="utf-8"))
     caveats = " ".join(privacy["caveats"])
-    assert "the datasets stand for these records alone" in caveats
+    assert "the datasets stand for these alone" in caveats
     assert "The number of rows is the noisy number of counted records" in caveats
 
 

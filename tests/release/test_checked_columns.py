@@ -318,22 +318,6 @@ def test_each_line_names_the_remedy_that_helps_its_column(
     assert both or usual in lines["b"]
 
 
-def test_a_warning_of_a_wide_table_names_few_columns_and_says_how_many_more() -> None:
-    names = [f"x{k:02d}" for k in range(40)]
-    own = np.ones(N)
-    with pytest.warns(MisfitWarning) as caught:
-        column_checks.check_columns(
-            _of_two_levels(*names),
-            [dict.fromkeys(names, own)],
-            mechanism=make_mechanism("lw"),
-            rounded=False,
-            records={"weight_final": np.ones(N)},
-        )
-    (said,) = [str(one.message) for one in caught if "other shares of levels" in str(one.message)]
-    assert re.findall(r"x\d\d", said) == names[:5]
-    assert "and 35 more" in said
-
-
 def _seven_troubled() -> tuple[pl.DataFrame, Schema]:
     """Seven columns that seven families cannot make, each in its own way."""
     rng = np.random.default_rng(8)

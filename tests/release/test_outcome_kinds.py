@@ -42,7 +42,7 @@ _RUNS: list[tuple[str, str, dict[str, Any], Any, str]] = [
     ("works", "logistic", {"c": 0.7, "g": 0.3}, pl.Boolean, "deletion of one record"),
     ("grade", "ordinal", {"c": 0.7, "g": 0.3}, pl.Int64, "set of levels of the outcome"),
     ("share", "beta", {"range": (0, 5)}, pl.Float64, "place in its public range"),
-    ("balance", "truncated-normal", _WITHIN, pl.Float64, "given that it lies in its"),
+    ("balance", "truncated-normal", _WITHIN, pl.Float64, "the outcome within its"),
 ]
 
 

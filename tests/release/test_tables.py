@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from record_terms import record_log_likelihood
 from refusals import refused
 from runs import SEED, fitted, release_of, synthesizer
 
@@ -21,7 +22,6 @@ from pyvws import Column, ConvergenceWarning, Schema, SearchError
 from pyvws.models.sequence import TableCells, TableModel, draws_of
 from pyvws.plan.coded import OutcomeColumn
 from pyvws.posterior import systematic_draws
-from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.synthesis.loop import SILENT
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from record_terms import record_log_likelihood
 from refusals import refused
 from runs import FEW, SEED, command
 from runs import fitted as fitted_on
@@ -21,7 +22,6 @@ from pyvws import Column, ConvergenceWarning, InputError, Schema, lipschitz_weig
 from pyvws.commands.cli import app
 from pyvws.engines.nuts import NativeEngine
 from pyvws.models.sequence import draws_of
-from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.posterior import FittedRun
 from pyvws.statement.parts import figure

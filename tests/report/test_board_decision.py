@@ -20,6 +20,7 @@ from run_here import run_here
 
 import pyvws as vws
 from pyvws._base.phrase import Phrase
+from pyvws.evaluation.known_keys import KnownKeys
 from pyvws.evaluation.table_risk import RiskScore, table_risk
 from pyvws.report.board_decision import BoardCheck, checks
 from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
@@ -78,7 +79,7 @@ def test_words_follow_the_claim() -> None:
     ]
     assert rows[0][3] == "2.7 %"
     text, rows = _words(guarantee="approximate-dp", delta=1e-5, epsilon_total=1.0)
-    assert "a chance of about 1e-05" in text
+    assert "probability about 1e-05" in text
     assert [row[0] for row in rows] == ["all 3 datasets together"]
     certified = {"neighbours": "replace-one", "epsilon_per_dataset": 20.0, "epsilon_total": 60.0}
     text, rows = _words(guarantee="dp", certified=certified)
@@ -100,10 +101,10 @@ def test_words_name_what_the_claim_rests_on() -> None:
 def test_a_guess_at_values_costs_twice_where_a_record_is_left_out() -> None:
     """The factor e^ε of leave-one-out is of presence alone: two tables with one record each."""
     left_out, _ = _words(guarantee="dp")
-    assert "a guess that the table has a certain record" in left_out
-    assert "ε counts twice" in left_out
+    assert "that the table has a certain record" in left_out
+    assert "double ε" in left_out
     replaced, _ = _words(guarantee="dp", neighbours="replace-one")
-    assert "a guess at the values of a record" in replaced
+    assert "that a record has certain values" in replaced
     assert "twice" not in replaced
     units, _ = _words(unit_of_privacy="all records of one household")
     assert "adding or removing all records of one household" in units
@@ -191,6 +192,25 @@ def test_the_board_decides_on_sheets_before_the_appendix(folder: Path) -> None:
     ]
     # The public page has nothing of the keys, which come from the confidential table.
     assert "replicated_uniques" not in public
+
+
+def test_without_keys_the_board_has_the_risks_by_those_of_the_schema(folder: Path) -> None:
+    run = run_here("report", folder / "out", "--original", folder / "table.csv")
+    assert run.code == 0, run.err
+    board, public = (
+        html.unescape((folder / "out" / part / "report.html").read_text())
+        for part in ("confidential", "release")
+    )
+    sheets, appendix = board.split('class="appendix')
+    schema = vws.Schema.read(folder / "out/release/schema.toml")
+    files = sorted((folder / "out/release").glob("*.csv"))
+    risk = table_risk(_table(), [pd.read_csv(file) for file in files], schema=schema)
+    assert risk.known.words in sheets
+    assert [row[1] for row in rows_of(sheets, "Risks by keys")] == [
+        number(score.value) for score in risk.scores
+    ]
+    assert rows_of(appendix, "Which key makes the risk") == [list(x) for x in risk.by_key.cells]
+    assert "Which key" not in public
 
 
 def test_the_board_reads_of_attacks_beside_a_holdout_and_nobody_else(folder: Path) -> None:
@@ -340,7 +360,7 @@ def test_copies_of_lone_records_are_judged_with_their_own_chance(
         "copies_of_uniques", value, (value,), 0.001, 0.0, "", chance=chance, chance_margin=margin
     )
     other = RiskScore("closest", 0.5, (0.5,), 1.0, 0.2, "")
-    by_keys: Any = SimpleNamespace(scores=(copies, other))
+    by_keys: Any = SimpleNamespace(scores=(copies, other), known=KnownKeys(("age",)))
     evidence: Any = SimpleNamespace(same_file=True, by_keys=by_keys, risk=None, attacks=None)
     joint = {"score": 960.0, "independent": 910.0, "bootstrap": 980.0}
     found = _checks(joint, evidence)

@@ -257,7 +257,7 @@ def test_rights_and_the_other_files(out: Path) -> None:
     assert stat.S_IMODE((out / "confidential/report.html").stat().st_mode) == 0o600
     assert stat.S_IMODE((out / "release/report.html").stat().st_mode) == 0o644 & ~mask
     assert {path: path.read_bytes() for path in before} == before
-    assert len(list(out.rglob("*"))) == len(before) + 2 + 2
+    assert len(list(out.rglob("*"))) == len(before) + 2 + 4
     assert _write(out, overwrite=True) == ("public", "board")
 
 

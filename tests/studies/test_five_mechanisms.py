@@ -18,7 +18,6 @@ from pyvws_studies.five_mechanisms import (
     check_censored,
     compare,
     keys,
-    statistics,
     truth,
     verdict,
 )
@@ -38,7 +37,7 @@ from pyvws_studies.replicates import run_study
 from pyvws_studies.simulated_data import beta_proportions
 from report_text import report_text
 
-from pyvws import Beta, PyvwsError, ecdf_utility
+from pyvws import Beta, PyvwsError
 from pyvws._base.resumable_jobs import replicate_seed
 from pyvws.posterior.clamp import Clamp
 from pyvws.synthesis.loop import SynthesisLoop
@@ -221,11 +220,3 @@ def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
     lowered = lines.filter(pl.col("downscaled") & ~pl.col("mechanism").is_in(own))
     best = lowered.group_by("epsilon").agg(pl.col("u_a").min()).sort("epsilon", descending=True)
     assert "{:.5f}, {:.5f} and {:.5f}".format(*best["u_a"]) in page
-
-
-def test_statistics_and_distances_are_those_of_the_package() -> None:
-    y = beta_proportions(5, 300)
-    found = statistics(y)
-    assert found["median"] == pytest.approx(np.median(y))
-    assert found["q15"] == pytest.approx(np.quantile(y, 0.15))
-    assert ecdf_utility(y, [y]).average == 0.0

@@ -17,7 +17,6 @@ from pyvws_studies.printed import (
     half_unit,
     interval_of,
     paired_difference,
-    replicates_of,
 )
 from pyvws_studies.risk_efficient_comparison import PUBLISHED
 from pyvws_validation import runner
@@ -100,28 +99,6 @@ def test_columns_are_compared_within_a_replicate() -> None:
         assert pair.excludes_zero == (moved != 0.0)
 
 
-@pytest.mark.draws
-@pytest.mark.slow
-def test_few_replicates_tell_cw_from_cw_final() -> None:
-    """At the lower quantile, where re-weighting moves CW most; the study's own number is larger."""
-    few = {**mixture_table.SETTINGS, "datasets": 5, "bootstrap": 50, "draws": 500, "warmup": 300}
-    study = replace(mixture_table.STUDY, settings=few)
-    results = replicates_of(study, replicates=6, seed=1, jobs=1)
-    pairs = mixture_table.differences([row for r in results.values() for row in r.rows])
-    found = {(p.second, p.statistic): p for p in pairs if p.first == "CW"}
-    pair = found["CW_final", "15th quantile: lower"]
-    assert pair.excludes_zero
-    assert pair.high < 0
-    assert study.replicates >= 6 * 4  # The interval of the study itself is half as wide or less.
-
-
-def test_printed_tables_are_whole() -> None:
-    assert {len(text.split()) for text in mixture_table.PUBLISHED.values()} == {8}
-    for text in mixture_table.PUBLISHED.values():
-        ends = [float(value) for value in text.split()]
-        assert all(low < high for low, high in zip(ends[::2], ends[1::2], strict=True))
-
-
 _FEW = {"datasets": 3, "bootstrap": 20, "draws": 200, "warmup": 200}
 
 
@@ -145,15 +122,6 @@ def test_studies_of_few_draws_give_every_cell(monkeypatch: pytest.MonkeyPatch) -
     assert [cell.place for cell in tables.cells] == [
         f"{shown.table}, {shown.row}, {shown.column}" for shown in PUBLISHED
     ]
-
-
-@pytest.mark.slow
-def test_replicates_leave_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    few = replace(mixture_table.STUDY, settings={**mixture_table.SETTINGS, **_FEW})
-    results = replicates_of(few, replicates=1, seed=2, jobs=1)
-    assert list(results) == [("mixture", 1)]
-    assert list(tmp_path.iterdir()) == []
 
 
 # Rows

@@ -13,7 +13,7 @@ import pytest
 from pyvws_studies import whole_tables
 from pyvws_studies.other_tools import Tool, installed, made_by
 
-from pyvws import ConvergenceError, InputError, SamplerSettings, SearchError, synthesize
+from pyvws import ConvergenceError, InputError, SamplerSettings, synthesize
 
 pytestmark = pytest.mark.runs
 
@@ -156,22 +156,6 @@ def _release(frame: pl.DataFrame, guarantee: str, epsilon: float) -> SimpleNames
         privacy={"guarantee": guarantee},
         summary={"privacy": cost, "fits": [fit]},
     )
-
-
-def test_a_search_that_finds_no_constant_is_a_line(acs: tuple[Path, pl.DataFrame]) -> None:
-    def without(frame: pl.DataFrame, *, reweight: bool = False, **given: Any) -> Any:
-        if reweight:
-            raise SearchError("No k is there.")
-        return synthesize(frame, **given)
-
-    settings = SamplerSettings(draws=150, warmup=150, chains=2)
-    result = whole_tables.run(acs[0], synthesize=without, seed=1, exact=True, settings=settings)
-    names = [row.name for row in result.rows]
-    assert names == ["unweighted", "LW", "SW", "LW by column", "SW, at most LW's epsilon"]
-    assert result.problems == [
-        "Left out: LW, re-weighted. No k is there.",
-        "Left out: LW, re-weighted, at most LW's epsilon. No k is there.",
-    ]
 
 
 def test_a_tool_that_takes_too_long_or_is_not_there_is_a_line(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from record_terms import record_log_likelihood
 from refusals import refused
 
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
@@ -17,7 +18,6 @@ from pyvws.models.registry import MODELS
 from pyvws.posterior.censoring import censored_share
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.draws import Diagnostics, Posterior
-from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.fit_sources import ModelSource, clamps_everything, share_outside
 from pyvws.synthesis.judged_fits import judge_convergence

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from record_terms import record_log_likelihood
 from refusals import refused
 
 from pyvws._base.checks import Floats
@@ -17,7 +18,6 @@ from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.weighing import Request, Weighting
 from pyvws.models.registry import MODELS
 from pyvws.posterior.draws import Posterior
-from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.tables.design.cells import make_cells

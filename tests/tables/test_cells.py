@@ -100,22 +100,6 @@ def test_records_come_back_in_any_order(table, seed):
     assert (twice.cell_of_record == np.tile(cells.cell_of_record, 2)).all()
 
 
-def test_equal_and_distinct_records_collapse():
-    one = make_cells(np.full(6, 3.0), np.ones((6, 2)))
-    assert (one.n_cells, len(one.rows), len(one.values)) == (1, 1, 1)
-    y = np.random.default_rng(7).normal(size=50)
-    X = np.random.default_rng(8).normal(size=(50, 3))
-    all_differ = make_cells(y, X)
-    assert all_differ.n_cells == 50
-    assert sorted(all_differ.cell_of_record) == list(range(50))
-
-
-def test_rows_that_agree_in_every_column_but_the_last_stay_apart():
-    X = np.repeat([[1.0, 2.0, 0.0], [1.0, 2.0, 1e-12]], 2, axis=0)
-    cells = make_cells(np.zeros(4), X)
-    assert cells.cell_of_record.tolist() == [0, 0, 1, 1]
-
-
 def test_a_tally_is_the_table_it_was_made_of():
     y, times = np.array([3.0, 5.0, 3.0]), np.array([2.0, 1.0, 4.0])
     design = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])

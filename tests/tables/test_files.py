@@ -97,11 +97,6 @@ def test_empty_cells_and_na_are_missing_in_numbers(tmp_path):
     assert table.as_written["a"].to_list() == ["NA", None, "3"]
 
 
-def test_a_type_is_inferred_from_every_row(tmp_path):
-    rows = b"\n".join([b"1"] * 3000 + [b"2.5"])
-    assert read_table(put(tmp_path, "t.csv", b"a\n" + rows)).frame["a"].dtype == pl.Float64
-
-
 @pytest.mark.parametrize(
     "content",
     [

@@ -4,7 +4,6 @@ from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from refusals import refused
@@ -128,13 +127,3 @@ def test_what_is_barred_breaks_the_rule_and_is_drawn_again(seed: int, fixed: boo
     assert left.shape == (n, 5)
     assert left[np.arange(n), own.astype(int) - 1].tolist() == (~barred).tolist()
     assert left.any(axis=1).all()
-
-
-def test_records_that_break_the_rule_are_counted_and_have_no_term() -> None:
-    schema = schema_of("never married where age < 15")
-    table = pl.DataFrame(
-        {"age": [3, 3, 40, None], "area": ["a", "a", "b", "b"], "marital": ["married", "N"] * 2}
-    )
-    found = follows(schema, "marital", schema.coded(table))
-    assert found.breaking.tolist() == [True, False, False, False]
-    assert found.modelled.tolist() == [False, True, True, True]

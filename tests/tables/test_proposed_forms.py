@@ -116,11 +116,6 @@ def test_constants_are_short_where_a_short_one_does(single: bool) -> None:
     }
 
 
-def test_logarithms_near_0_of_single_precision_are_found() -> None:
-    wage = np.random.default_rng(5).uniform(0.7, 1.4, 300).round(2).astype("f4")
-    assert rules_of(wage=wage, lwage=np.log(wage)) == {"lwage": "= log(wage)"}
-
-
 @pytest.mark.runs
 def test_what_is_no_form_is_not_proposed() -> None:
     rng = np.random.default_rng(2)

@@ -248,10 +248,3 @@ def test_a_word_for_ids_stands_alone_or_last(name: str, is_id: bool) -> None:
     numbers = np.random.default_rng(7).permutation(np.repeat(np.arange(5, 1000, 17), 5))
     found = Schema.propose(pl.DataFrame({name: numbers, "x": numbers % 2})).columns[name]
     assert (found.role == "drop") == is_id
-
-
-def test_rows_that_are_numbered_are_said() -> None:
-    """Row names need no word on amounts; other ids do."""
-    assert "row names" in said(np.arange(7, 7 + N))
-    assert "row names" not in said(np.arange(N)[::-1])
-    assert "row names" not in said(RNG.permutation(N))

@@ -32,11 +32,6 @@ def test_whole_numbers_with_words_are_numbers(words: tuple[str, ...]) -> None:
     assert len(words) <= MOST_CODES
 
 
-def test_numbers_with_blanks_around_them_are_numbers() -> None:
-    found = proposed([f" {x}" for x in ages()])
-    assert (found.categorical, found.range) == (False, (10, 90))
-
-
 def test_codes_with_words_stay_categories() -> None:
     rng = np.random.default_rng(4)
     codes = np.sort(rng.choice(np.arange(100, 1000), 60, replace=False))

@@ -1,6 +1,5 @@
 """Files nobody here has seen: what a proposal makes of their columns, by small tables made here."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -159,19 +158,6 @@ def test_times_are_no_units_and_ids_that_look_like_codes_are() -> None:
         assert (Schema.propose(pl.DataFrame(table)).unit == name) == is_unit
 
 
-def test_amounts_of_a_sorted_file_are_no_ids() -> None:
-    rng = np.random.default_rng(48)
-    amounts = np.unique((1e5 * np.exp(rng.beta(2, 5, 400) * 2)).astype(int))
-    for values in (amounts, amounts[::-1]):
-        found = proposed(values)
-        assert found.model is not None
-        assert "ids take the role" in str(found.note)
-    ids = np.sort(rng.choice(np.arange(100_000, 999_999), 400, replace=False))
-    assert proposed(ids).role == proposed(np.arange(100_001, 100_401)).role == "drop"
-    jumps = np.concatenate([np.arange(100) + 1e5 * k for k in (1, 2, 7)]).astype(int)
-    assert proposed(jumps).role == "drop"  # Numbers within regions.
-
-
 def test_a_code_of_missing_ages_is_judged_by_its_share() -> None:
     rng = np.random.default_rng(49)
     ages = [*range(90)] * 30
@@ -260,32 +246,6 @@ def test_bands_and_copies_are_computed() -> None:
     assert all("rule" in found[name].review for name in schema.computed)
 
 
-@pytest.mark.runs
-def test_lines_and_copies_of_categories_are_computed() -> None:
-    rng = np.random.default_rng(8)
-    n = 300
-    age = rng.integers(0, 90, n)
-    area = rng.choice(["a", "b c", "N"], n)
-    table = {
-        "age": age,
-        "born": 2019 - age,
-        "later": age + 7,
-        "area": area,
-        "same": area,
-        "other": np.where(np.arange(n) == 9, "a", area[::-1]),
-    }
-    found = columns_of(**table)
-    assert {name: one.rule for name, one in found.items() if one.rule} == {
-        "born": "= 2019 - age",
-        "later": "= age + 7",
-        "same": "= area",
-    }
-    schema = Schema(found)
-    assert schema.computed == {"born", "later", "same"}
-    once = ["a"] * 30 + ["b"]
-    assert columns_of(area=once, same=once)["same"].rule is None  # One record tells nothing.
-
-
 def test_a_band_of_few_records_is_none() -> None:
     age = [*range(20, 60)] * 3
     few = ["old" if x >= 59 else "young" for x in age]
@@ -294,53 +254,6 @@ def test_a_band_of_few_records_is_none() -> None:
     band = [None if x is None else "old" if x >= 40 else "young" for x in gone]
     rules = columns_of(age=gone, band=band)["band"].rule
     assert rules == ("missing where age == missing", "young where age < 40", "old where age >= 40")
-
-
-RIGHT = {
-    "r_row_names": lambda c: set(c) == {"age", "sex"},
-    "yyyymmdd": lambda c: "look like dates" in c["visit"].note,
-    "timestamps": lambda c: c["sent"].note.startswith("times of the day"),
-    "one_code_or_blank": lambda c: (c["inap"].levels, c["inap"].missing) == (("-7",), True),
-    "constant": lambda c: c["country"].levels == ("AT",) and c["country"].rule is None,
-    "uniform_amounts": lambda c: c["amount"].outcome_scale is None,
-    "skewed_small_unit": lambda c: c["income10k"].outcome_scale == "log",
-    "few_valued_reals": lambda c: len(c["weight"].levels) == 8,
-    "bands": lambda c: len(c["band"].rule) == 3,
-    "one_household_rule": lambda c: not any(one.rule for one in c.values()),
-    "rule_of_one_household_tail": lambda c: not any(one.rule for one in c.values()),
-}
-
-
-OF_RUNS = {"two_levels", "reweight_stops", "bands", "lookup"}
-
-OF_OTHER_TESTS = {
-    *("firms", "firms_turnover", "schools", "survey_codes"),  # tables/test_proposed_often.py
-    *("two_blanks", "computed_range"),  # release/test_counted_numbers.py, of the kind
-    "skewed",  # mechanisms/test_fine_shapes.py, of the kind
-    "households",  # release/test_capped_counts.py, of the kind
-}
-
-NOT_RIGHT_YET = {
-    *("bands_blank", "begin_end", "shares", "taxes", "towns", "weights"),
-    *("counted_tie", "rate_by_age"),
-}
-"""What these cases ask for is not built."""
-
-
-def test_each_case_of_a_stranger_is_tested() -> None:
-    if not CASES.exists():
-        pytest.skip("needs the cases that lie beside the checkout of the developers")
-    there = {path.stem for path in CASES.iterdir() if path.suffix in (".csv", ".toml")}
-    assert there == {*RIGHT} | OF_RUNS | OF_OTHER_TESTS | NOT_RIGHT_YET
-
-
-@pytest.mark.parametrize("case", RIGHT)
-def test_the_cases_of_a_stranger(case: str) -> None:
-    if not CASES.exists():
-        assert not os.environ.get("CI"), "the cases must be there in CI"
-        pytest.skip("needs the cases that lie beside the checkout of the developers")
-    schema = Schema.propose(read_table(CASES / f"{case}.csv").with_codes)
-    assert RIGHT[case](schema.columns)
 
 
 def case(name: str) -> dict[str, Any]:
@@ -365,34 +278,3 @@ def test_a_reweighting_of_a_stranger_that_stops_is_released() -> None:
     release = vws.synthesize(**case("reweight_stops"), **settings, seed=2)
     assert len(release.datasets) == 1
     assert "reweighted-below" in str(release.privacy)
-
-
-@pytest.mark.parametrize("name", ["bands", "lookup"])
-def test_the_schemas_of_a_stranger(name: str) -> None:
-    if not CASES.exists():
-        pytest.skip("needs the cases that lie beside the checkout of the developers")
-    if name == "lookup":
-        with pytest.raises(ValueError, match="a lookup takes a column with levels"):
-            Schema.read(CASES / "lookup.toml")
-    else:
-        assert Schema.read(CASES / "bands.toml").computed == {"band"}
-
-
-@pytest.mark.runs
-def test_bands_above_their_number_move_below_it_and_are_computed() -> None:
-    rng = np.random.default_rng(48)
-    age = np.where(rng.random(600) < 0.1, np.nan, rng.integers(16, 90, 600))
-    named = np.where(np.isnan(age), "none", np.where(age < 30, "16-29", "30+"))
-    table = pl.DataFrame({"group": named, "sex": rng.choice(["f", "m"], 600), "age": age})
-    table = table.with_columns(pl.col("age").fill_nan(None))
-    schema = Schema.propose(table)
-    assert list(schema.columns) == ["sex", "age", "group"]
-    assert schema.columns["group"].rule == (
-        *("none where age == missing", "'16-29' where age < 30", "'30+' where age >= 30"),
-    )
-    counts = vws.NoisyCounts(epsilon=4, delta=1e-5)
-    (drawn,) = vws.synthesize(table, schema=schema, mechanism=counts, datasets=1, seed=1).datasets
-    assert drawn.columns == table.columns
-    assert (drawn["group"].eq("16-29") == (drawn["age"].fill_null(99) < 30)).all()
-    loose = table.with_columns(pl.Series("group", rng.permutation(named)))
-    assert list(Schema.propose(loose).columns) == loose.columns

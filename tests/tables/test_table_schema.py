@@ -566,10 +566,6 @@ def test_a_sum_with_a_part_that_can_be_missing_can_be_missing():
     assert Schema({**parts, "sum": Column(rule="= p + q", decimals=0, missing=True)}).derived == ()
 
 
-def test_a_column_without_a_name_is_no_survey_weight():
-    Schema({"": Column(model="normal"), "y": Column(model="normal")}).refuse_unbuilt()
-
-
 @given(st.lists(st.tuples(st.integers(-99, 10**6), st.integers(1, 10**6)), min_size=1, max_size=30))
 @settings(max_examples=50, derandomize=True)
 def test_a_sum_of_cents_is_exact_but_for_last_bits(cents):

@@ -462,6 +462,7 @@ COUNTED_RECORDS_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (_RECORDS + "state_means", _RECORDS + "impute", counts_below_0_as_0),
     (_RECORDS + "fit_slopes", _RECORDS + "PenalisedCounts", with_noise(0.5**0.5)),
     (_RECORDS + "fit_slopes", _RECORDS + "PenalisedCounts", prior_twice),
+    (_RECORDS + "fit_ties", _RECORDS + "PenalisedCounts", with_noise(0.5**0.5)),
     (_RECORDS + "logistic_means", _RECORDS + "impute", third_of_the_noise),
     (_RECORDS + "cell_means", _RECORDS + "impute", third_of_the_noise),
 )

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from statement_mistakes import Wrong, half_the_noise
 
-__all__ = ["NOISE_MISTAKES", "TABLE_OF_ESTIMATES_MISTAKES"]
-
 
 def within_alone(combine: Any) -> Any:
     """The variance within the datasets, without that between them."""
@@ -116,12 +114,4 @@ NOISE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         )
         for key in _WORDS
     ),
-)
-
-# The compared function, what is replaced in it, and the wrong version.
-_MADE = "pyvws_validation.cases.published_table:"
-TABLE_OF_ESTIMATES_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
-    (_MADE + "published_figures", _TABLE + "combine", within_alone),
-    (_MADE + "laplace_errors", _TABLE + "laplace_figures", whole_epsilon_each),
-    (_MADE + "laplace_errors", _TABLE + "laplace_figures", of_records),
 )

@@ -104,20 +104,6 @@ def scaled_by_the_table(sizes: Any) -> Any:
     return wrong
 
 
-@_wrong("pyvws.synthesis.outside_source:_terms", "statement/weights-outside")
-def half_of_each(terms: Any) -> Any:
-    return lambda log_lik, *given, **named: terms(0.5 * log_lik, *given, **named)
-
-
-@_wrong("pyvws.synthesis.existing_fit:_arviz_variables", "statement/weights-arviz")
-def half_of_what_is_read(read: Any) -> Any:
-    def wrong(data: Any, *given: Any, **named: Any) -> Any:
-        terms, predicted = read(data, *given, **named)
-        return 0.5 * terms, predicted
-
-    return wrong
-
-
 @_wrong("pyvws_validation.cases.weighing:from_log_lik", "statement/weights-outside")
 def weighted_once_more(read: Any) -> Any:
     """The matrix is taken to lack its weights, whatever the user says."""
@@ -131,12 +117,6 @@ def exchanged(combine: Any) -> Any:
     """Rules of the population for the table's own figures, and the other way round."""
     other = {"population": "table", "table": "population"}
     return lambda *given, of=None, **named: combine(*given, of=other.get(of), **named)
-
-
-@_wrong(_COMBINE, "combining_rules/imputed-regression")
-@_wrong("pyvws.evaluation.published_table:combine", "combining_rules/imputed-table")
-def without_what_it_is_of(combine: Any) -> Any:
-    return lambda *given, of=None, **named: combine(*given, **named)
 
 
 @_wrong("pyvws_validation.cases.evaluation:combine", "combining_rules/imputed-estimate")
@@ -158,18 +138,6 @@ def of_partial_data(combine: Any) -> Any:
 def number_taken_for_exact(combine: Any) -> Any:
     """Counts and totals without the noise of the number of records."""
     return lambda *given, noise_of_records=0.0, **named: combine(*given, **named)
-
-
-@_wrong("pyvws_validation.cases.evaluation:predicted_k_marginals", "k_marginal/predicted")
-def of_the_first_alone(predicted: Any) -> Any:
-    """Each dataset is compared with itself, as where one posterior draw made both."""
-    return lambda tables: predicted([tables[0]] * len(tables))
-
-
-@_wrong("pyvws.synthesis.total_of_draws:epsilon_per_draw", "statement/total-of-draws")
-def a_draw_more(epsilon_per_draw: Any) -> Any:
-    """The total is shared by all draws but one."""
-    return lambda total, draws, **named: epsilon_per_draw(total, max(1, draws - 1), **named)
 
 
 @_wrong("pyvws.synthesis.settings:sharing", "statement/total-of-draws")
@@ -333,16 +301,6 @@ def nothing_known(risk: Any) -> Any:
     return wrong
 
 
-@_wrong("pyvws.mechanisms.scalar_weighted:scalar_weights", "statement/weights-scalar")
-def without_a_weight(_: Any) -> Any:
-    return lambda n, **_named: np.ones(n)
-
-
-@_wrong("pyvws.mechanisms.given_weights:GivenWeights.record_weights", "statement/weights-given")
-def reversed_order(record_weights: Any) -> Any:
-    return lambda mechanism, request: record_weights(mechanism, request)[::-1]
-
-
 @_wrong("pyvws.synthesis.loop:SynthesisLoop.lipschitz_weights", "statement/weights-by-column")
 def of_all_columns(weights: Any) -> Any:
     """Each column's weights are made from the bounds of whole records."""
@@ -353,40 +311,6 @@ def of_all_columns(weights: Any) -> Any:
         return np.column_stack([own] * len(columns)) if by_column and len(columns) > 1 else own
 
     return wrong
-
-
-@_wrong("pyvws.mechanisms.censored:constant_weights", "statement/weights-reference")
-def twice_the_constant(constant: Any) -> Any:
-    """The weight is 2 epsilon / W."""
-
-    def wrong(loop: Any, clamp: Any, *, c: Any) -> Any:
-        return constant(loop, dataclasses.replace(clamp, epsilon=2.0 * clamp.epsilon), c=c)
-
-    return wrong
-
-
-@_wrong("pyvws.mechanisms.censored:weights_from_column", "statement/weights-public")
-def risks_for_weights(from_column: Any) -> Any:
-    return lambda column, **named: from_column(1.0 - column, **named)
-
-
-@_wrong("pyvws.mechanisms.weighing:downscale", "statement/weights-downscaled")
-def all_alike(downscale: Any) -> Any:
-    """All weights are lowered by the least factor."""
-
-    def wrong(weights: Any, by_record: Any, **named: Any) -> Any:
-        found = downscale(weights, by_record, **named)
-        return weights * np.min(
-            found / np.where(weights > 0, weights, 1.0), where=weights > 0, initial=1
-        )
-
-    return wrong
-
-
-@_wrong("pyvws.mechanisms.count_weighted:PairwiseWeighted._risk", "statement/weights-pairwise")
-def one_minus(risk: Any) -> Any:
-    """Pairwise weights are taken for risks."""
-    return lambda *given: 1.0 - risk(*given)
 
 
 @_wrong("pyvws.mechanisms.count_weighted:Counting._outcomes", "statement/weights-risks-of-table")
@@ -403,12 +327,6 @@ def any_label(outcomes: Any) -> Any:
 @_wrong("pyvws.synthesis.loop:SynthesisLoop.shift", "statement/weights-shifted")
 def never_shifted(_: Any) -> Any:
     return lambda *_given, **_named: 0.0
-
-
-@_wrong("pyvws.mechanisms.lipschitz_weighted:Shift.at", "statement/weights-shifted")
-def unscaled(at: Any) -> Any:
-    """The default shift is one half, whatever c is."""
-    return lambda shift, c: at(shift, 1.0)
 
 
 def of_a_part_of_the_draws(_self: Any, said: str) -> str:

@@ -1,8 +1,6 @@
 """Errors in the clamp of a table: what each replaces, the wrong version, and the row it fails."""
 
 import dataclasses
-import operator
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -120,36 +118,6 @@ def no_shift(_: Any) -> Any:
 _COINS, _AMOUNTS = "table-deviance-two-logistic", "table-deviance-poisson-normal"
 _WEIGHTED, _BOUNDED = "table-deviance-weights-0.45", "table-censored-bounded"
 
-
-def _of_target(density: Wrong) -> Wrong:
-    """The class of targets, whose density is another one."""
-
-    right = operator.methodcaller("density_and_gradient")
-
-    def wrong(target: Any) -> Any:
-        return lambda *given: SimpleNamespace(
-            density_and_gradient=lambda: density(right)(target(*given))
-        )
-
-    return wrong
-
-
-def _weights_of_1(target: Any) -> Any:
-    return lambda columns, weights, clamp: target(columns, np.ones_like(weights), clamp)
-
-
-CONDITIONAL_TABLE_MISTAKES: tuple[tuple[str, str, Wrong], ...] = tuple(
-    (
-        "pyvws_validation.cases.conditional_table:clamped_density",
-        "pyvws_validation.cases.conditional_table:JointTarget",
-        wrong,
-    )
-    for wrong in (
-        _weights_of_1,
-        _of_target(a_window_a_column),
-        _of_target(the_last_column_left_out),
-    )
-)
 
 _ROWS, _WEIGHTED_ROWS = "table-deviance-two-tables", "table-deviance-tables-weights-0.45"
 _MIXED = "table-deviance-table-normal"

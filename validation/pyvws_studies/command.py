@@ -265,6 +265,9 @@ def _noisy_counts(
     copies: Annotated[
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
+    schema: Annotated[
+        Path | None, typer.Option(help="A schema of all columns, which are a second table.")
+    ] = None,
     others: _Others = None,
     reference: Annotated[
         Path | None,
@@ -272,6 +275,9 @@ def _noisy_counts(
             help="Public file of the same columns, such as national2019.csv (NIST): the "
             "best file with it, without it and with its columns permuted."
         ),
+    ] = None,
+    tool_runs: Annotated[
+        int | None, typer.Option(help="Runs of each other tool; as many as --runs if not given.")
     ] = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
@@ -282,8 +288,8 @@ def _noisy_counts(
     if reference is not None:
         beside = {"reference": reference, "runs": runs, "synthesize": synthesize}
         return counts_reference, file, beside
-    own = {"runs": runs, "copies": copies, "others": others}
-    return study, file, {**own, "synthesize": synthesize}
+    own = {"runs": runs, "copies": copies, "schema": schema, "others": others}
+    return study, file, {**own, "tool_runs": tool_runs, "synthesize": synthesize}
 
 
 def _table_priors(

@@ -1,19 +1,20 @@
-"""Noisy counts of a whole table: k-marginal scores of pairs and of triples against the budget.
+"""Noisy counts of whole tables: k-marginal scores of pairs and of triples against the budget.
 
-The table is one of `pyvws_studies.whole_tables`: ten columns of NIST's excerpt of the American
-Community Survey 2019 for Massachusetts (ma2019.csv) [nist2023], which have the levels of the file's
-own documentation. Each row is the mean over runs under fresh noise, so a second study prints other
-last digits. Triples are no part of what is counted: their score shows what the model holds. Tables
-that other tools make of the same records stand beside, where the tools are installed.
+The first table is one of `pyvws_studies.whole_tables`: ten columns of NIST's excerpt of the
+American Community Survey 2019 for Massachusetts (ma2019.csv) [nist2023], which have the levels of
+the file's own documentation. With a schema of the file a second table has all its columns, whose
+numbers are scored in public cells. Each row is the mean over runs under fresh noise, so a second
+study prints other last digits. Where sets of three columns are not counted, their score shows what
+the model holds. Tables that other tools make of the same records stand beside, by the same scores.
 """
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,19 +23,21 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats, whole_number
-from pyvws.errors import InputError, MisfitWarning
+from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws_studies._report import table_of
-from pyvws_studies.other_tools import installed, made_by
+from pyvws_studies.other_tools import Tool, installed, made_by
 from pyvws_studies.whole_tables import DATASETS, DESIGNS
 
-BUDGETS: Final = ((1.0, 1e-5), (2.0, 1e-5), (4.0, 1e-5), (8.0, 1e-5), (1.0, 0.0), (2.0, 0.0))
-"""Epsilon and delta of all datasets together."""
-
 BEST: Final = ((1.0, 1e-5), (4.0, 1e-5), (1.0, 0.0))
-"""Those of one dataset, the best file."""
+"""Epsilon and delta of one dataset, the best file of what `auto` counts."""
+
+BUDGETS: Final = ((1.0, 1e-5), (4.0, 1e-5))
+"""Those of several datasets together."""
 
 REGRESSIONS: Final = {
     "income": ("PINCP_DECILE", "SEX", "AGEP", "EDU"),
@@ -52,13 +55,19 @@ _OF_INCOME: Final = {
 }
 """A set of 300 cells that holds the regression of income."""
 
-_REGRESSED: Final = (4.0, 1e-5)
-_FURTHER: Final[dict[str, dict[str, Any]]] = {
-    "one file": {"datasets": 1},
-    "coarse": {"measure": ("pairs", _OF_INCOME)},
-    "family": {"tables": ("PINCP_DECILE",)},
+_COARSE: Final = 4.0, 1e-5
+_PEERS: Final = {
+    "ten columns": (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0), ("AIM", 4.0)),
+    "all columns": (("MST", 1.0), ("AIM", 1.0)),
 }
-_PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0))
+_EDGES: Final = {
+    "AGEP": tuple(range(5, 100, 5)),
+    "PINCP": (0, 1, 5e3, 1e4, 2e4, 3e4, 4e4, 6e4, 8e4, 1e5, 1.5e5, 2.5e5),
+    "POVPIP": (50, 100, 150, 200, 250, 300, 350, 400, 450, 501),
+    "PWGTP": (20, 40, 60, 80, 100, 150, 200),
+    "WGTP": (1, 20, 40, 60, 80, 100, 150, 200),
+}
+"""Where cells begin that numbers are scored in."""
 
 
 class Scores(NamedTuple):
@@ -78,39 +87,44 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsRow:
-    """The mean over runs at one budget: `Scores`, and more.
+    """The mean over `runs` of one way to make a table: `Scores`, and more.
 
-    `spread` is the standard deviation of `pairs` between runs. `predicted_pairs` and
-    `predicted_triples` are what the datasets say of their own scores. `further` is "coarse" where a
-    set is counted that holds the regression of income, and "family" where its own family gives the
-    income. It is "one file" where a single dataset, the best file of a fit, stands for the five.
-    `misfit` is near 1 where the model is large enough. Processor seconds are of one run.
+    `spread` is the standard deviation of `pairs` between runs. Epsilon and delta are of all
+    datasets together; None without a guarantee. Processor seconds are of one run.
     """
 
-    epsilon: float
-    delta: float
-    further: str
+    columns: str
+    way: str
+    epsilon: float | None = None
+    delta: float | None = None
     pairs: float
     spread: float
     triples: float
-    predicted_pairs: float
-    predicted_triples: float
     income: float
     education: float
     renting: float
-    misfit: float
-    processor_seconds: float
+    processor_seconds: float | None = None
+    runs: int
 
 
 @dataclass(frozen=True, slots=True)
 class CountsStudy:
-    """The rows of the study, the scores at the ends of the scale, and those of other tools."""
+    """The rows of the study, and what was left out."""
 
     n: int
-    runs: int
     rows: list[CountsRow]
-    others: dict[str, Scores]
     problems: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Records as runs get them, and how they are scored: as categories of these levels."""
+
+    columns: str
+    frame: pl.DataFrame
+    schema: Schema
+    levels: Mapping[str, Sequence[str]]
+    cells: Callable[[pl.DataFrame], pl.DataFrame]
 
 
 def run(
@@ -120,77 +134,157 @@ def run(
     seed: int,
     runs: int = 5,
     copies: int = 1,
+    schema: Path | None = None,
     others: Path | None = None,
+    tool_runs: int | None = None,
     listener: Listener = SILENT,
 ) -> CountsStudy:
-    """Make the table of ma2019.csv from noisy counts of all pairs at each of `BUDGETS`.
+    """Make the tables of ma2019.csv from noisy counts at each of `BEST` and `BUDGETS`.
 
     `synthesize` is `vws.synthesize`. `seed` is the public seed of the first run, and of the scores
     that bound the scale; the noise has none. `copies` is how many times each record stands in the
-    table. `others` is a Python interpreter that may have dpmm: other tools then make the table too.
-    Raises InputError for a file without the columns.
+    table. With the `schema` of all columns these are a second table. `others` is a Python
+    interpreter that may have dpmm: other tools then make the tables too, as often as `runs` or
+    `tool_runs` says. Raises InputError for a file without the columns.
     """
     whole_number(runs, "runs", least=1)
-    design, whole = DESIGNS["ma2019"], read_table(file).frame
+    whole, rows = read_table(file).frame, list[CountsRow]()
+    problems: list[str] = []
+    for table in _tables(whole, copies, schema):
+        for row in _rows(table, synthesize, seed, runs):
+            rows.append(row)
+            listener.line(f"  {row.columns}, {row.way}: {row.pairs:.1f}, {row.triples:.1f}")
+        tools: list[Tool] = []
+        if others is not None:
+            tools, left_out = installed(others, _PEERS[table.columns])
+            problems += left_out
+        for tool in tools:
+            made = _by_tool(table, tool, seed, tool_runs or runs)
+            if isinstance(made, str):
+                problems.append(made)
+            else:
+                rows.append(made)
+                listener.line(f"  {made.columns}, {made.way}: {made.pairs:.1f}, {made.triples:.1f}")
+    return CountsStudy(len(whole) * copies, rows, problems)
+
+
+def _tables(whole: pl.DataFrame, copies: int, schema: Path | None) -> Iterator[_Table]:
+    design = DESIGNS["ma2019"]
     if not set(design.source) <= set(whole.columns):
         raise InputError.by("not-ma2019")
-    frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
-    rng, rows = np.random.default_rng(seed), []
-    shuffled = frame.with_columns(
-        pl.Series(name, rng.permutation(frame[name].to_numpy())) for name in frame.columns
-    )
-    sample = frame[rng.integers(0, len(frame), len(frame))]
-    for epsilon, delta, further in (
-        *((*budget, "") for budget in BUDGETS),
-        *((*budget, "one file") for budget in BEST),
-        *((*_REGRESSED, further) for further in _FURTHER if further != "one file"),
-    ):
-        scores, own, began = [], [], time.process_time()
+    whole = pl.concat([whole] * copies)
+    own = {name: column.levels or () for name, column in design.columns.items()}
+    ten = design.prepare(whole.select(design.source))
+    yield _Table("ten columns", ten, design.schema(), own, lambda frame: frame.cast(pl.String))
+    if schema is not None:
+        public = Schema.read(schema)
+        columns = {n: public.columns[n] for n in public.synthesized}
+        counted = {n: own for n, own in columns.items() if not own.is_computed}
+        frame, levels = whole.select(list(columns)), {n: _levels(n, x) for n, x in counted.items()}
+        yield _Table("all columns", frame, public, levels, partial(_in_cells, levels=levels))
+
+
+def _levels(name: str, column: Column) -> list[str]:
+    """The levels that a column of a schema is scored by."""
+    edges = _EDGES.get(name)
+    levels = column.levels or () if edges is None else map(str, range(len(edges) + 1))
+    return [*levels, *([str(column.missing)] if column.missing else [])]
+
+
+def _in_cells(frame: pl.DataFrame, levels: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """The columns of a table that are scored, numbers in their cells of `_EDGES`."""
+
+    def cell(name: str) -> pl.Expr:
+        edges = _EDGES.get(name)
+        if edges is None:
+            return pl.col(name)
+        number = pl.col(name).cast(pl.Float64, strict=False)
+        cells = pl.sum_horizontal((number >= edge).cast(pl.Int64) for edge in edges)
+        return pl.when(number.is_null()).then(pl.col(name)).otherwise(cells.cast(pl.String))
+
+    return frame.cast(pl.String).select(cell(name).alias(name) for name in levels)
+
+
+def _rows(
+    table: _Table, synthesize: Callable[..., Any], seed: int, runs: int
+) -> Iterator[CountsRow]:
+    """The rows of noisy counts, and of what bounds the scale."""
+    whole, rng = table.cells(table.frame), np.random.default_rng(seed)
+    order = rng.permutation(len(whole))
+    halves = [order[: len(order) // 2], order[len(order) // 2 :]]
+    told = whole[halves[1]]
+
+    def row(way: str, budget: tuple[float, float], of: Any = None, **given: Any) -> CountsRow:
+        scores, began = [], time.process_time()
         for number in range(runs):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MisfitWarning)  # The table has the score.
+                for kind in (ConvergenceWarning, MisfitWarning):  # The table has the score.
+                    warnings.simplefilter("ignore", kind)
                 release = synthesize(
-                    frame,
-                    schema=design.schema(),
+                    table.frame if of is None else table.frame[of],
+                    schema=table.schema,
                     mechanism="noisy-counts",
-                    epsilon=epsilon,
-                    delta=delta,
-                    **{"measure": ("pairs",), "datasets": DATASETS, **_FURTHER.get(further, {})},
+                    epsilon=budget[0],
+                    delta=budget[1],
                     seed=seed + number,
+                    **{"datasets": 1, "measure": ("auto",), **given},
                 )
-            scores.append(scored(frame, release.datasets))
-            said = release.privacy["counts"].get(
-                "predicted", {}
-            )  # One file says nothing of itself.
-            misfit = release.summary["imputation"]["misfit"]
-            own.append((said.get("pairs", math.nan), said.get("triples", math.nan), misfit))
-        seconds = (time.process_time() - began) / runs
-        pairs, triples, misfit = np.mean(own, axis=0).tolist()
-        rows.append(
-            CountsRow(
-                epsilon=epsilon,
-                delta=delta,
-                further=further,
-                **Scores(*np.mean(scores, axis=0).tolist())._asdict(),
-                spread=float(np.std([score.pairs for score in scores])),
-                predicted_pairs=pairs,
-                predicted_triples=triples,
-                misfit=misfit,
-                processor_seconds=seconds,
+            scores.append(
+                (time.process_time() - began, [table.cells(own) for own in release.datasets])
             )
-        )
-        listener.line(f"  epsilon {epsilon:g}, delta {delta:g}: {seconds:.0f} s of processors")
-    tools, problems = ([], []) if others is None else installed(others, _PEERS)
-    beside = {"independent": scored(frame, [shuffled]), "bootstrap": scored(frame, [sample])}
-    levels = {name: column.levels or () for name, column in design.columns.items()}
-    for tool in tools:
-        made_or_reason = made_by(tool, frame, levels, datasets=DATASETS, seed=seed)
-        if isinstance(made_or_reason, str):
-            problems.append(made_or_reason)
-        else:
-            beside[tool.name] = scored(frame, made_or_reason[0])
-            listener.line(f"  {tool.name}: {made_or_reason[1]:.0f} s of processors")
-    return CountsStudy(len(frame), runs, rows, beside, problems)
+            began = time.process_time()
+        seconds = float(np.mean([spent for spent, _ in scores]))
+        found = [scored(whole if of is None else told, made) for _, made in scores]
+        return _row(table, way, found, seconds, *budget)
+
+    for budget in BEST:
+        yield row("best file", budget)
+    if table.columns == "ten columns":
+        yield row("best file, a coarse set", _COARSE, measure=("pairs", _OF_INCOME))
+        yield row("best file of a half, on the other", BEST[0], halves[0])
+        yield _row(table, "a half's bootstrap, on the other", [scored(told, [whole[halves[0]]])])
+        for budget in BUDGETS:
+            yield row(f"{DATASETS} datasets", budget, datasets=DATASETS, measure=("pairs",))
+    shuffled = whole.with_columns(
+        pl.Series(name, rng.permutation(whole[name].to_numpy())) for name in whole.columns
+    )
+    sample = whole[rng.integers(0, len(whole), len(whole))]
+    yield _row(table, "independent columns", [scored(whole, [shuffled])])
+    yield _row(table, "a bootstrap", [scored(whole, [sample])])
+
+
+def _row(
+    table: _Table,
+    way: str,
+    scores: Sequence[Scores],
+    seconds: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+) -> CountsRow:
+    """A row of the scores of several runs."""
+    return CountsRow(
+        columns=table.columns,
+        way=way,
+        epsilon=epsilon,
+        delta=delta,
+        **Scores(*np.mean(scores, axis=0).tolist())._asdict(),
+        spread=float(np.std([score.pairs for score in scores])),
+        processor_seconds=seconds,
+        runs=len(scores),
+    )
+
+
+def _by_tool(table: _Table, tool: Tool, seed: int, runs: int) -> CountsRow | str:
+    """The row of another tool, or why there is none; each run makes one table."""
+    whole, scores, spent = table.cells(table.frame), [], []
+    for number in range(runs):
+        made = made_by(tool, whole, table.levels, datasets=1, seed=seed + number)
+        if isinstance(made, str):
+            return made
+        scores.append(scored(whole, made[0]))
+        spent.append(made[1])
+    delta = None if tool.epsilon is None else 1e-5
+    return _row(table, tool.name, scores, float(np.mean(spent)), tool.epsilon, delta)
 
 
 def scored(original: pl.DataFrame, datasets: Sequence[pl.DataFrame]) -> Scores:
@@ -248,28 +342,20 @@ def regression_of(frame: pl.DataFrame, name: str = "income") -> tuple[Floats, Fl
 
 
 _SHOWN: Final = {
-    **{"sets": ("sets", ""), "epsilon": ("epsilon", "g"), "delta": ("delta", "g")},
+    **{"way": ("way", ""), "epsilon": ("epsilon", "g"), "delta": ("delta", "g")},
     **{"pairs": ("pairs", ".1f"), "between runs": ("spread", ".1f"), "triples": ("triples", ".1f")},
-    "predicted": ("predicted_pairs", ".1f"),
-    "of triples": ("predicted_triples", ".1f"),
-    **{name: (name, ".2f") for name in (*REGRESSIONS, "misfit")},
-    "processor s": ("processor_seconds", ".0f"),
+    **{name: (name, ".2f") for name in REGRESSIONS},
+    **{"processor s": ("processor_seconds", ".1f"), "runs": ("runs", "")},
 }
 
 
 def table(result: CountsStudy) -> Any:
-    """The study as a table for a terminal, the scores that bound the scale last."""
-    rows: list[dict[str, Any]] = [
-        {**asdict(row), "sets": ", ".join(filter(None, ("pairs", row.further)))}
-        for row in result.rows
-    ]
-    rows += [{"sets": name, "part": "ends", **x._asdict()} for name, x in result.others.items()]
-    title = f"{result.n} records, {DATASETS} datasets a run, {result.runs} runs a row"
-    return table_of(title, rows, _SHOWN, group="part")
+    """The study as a table for a terminal, one part for each table."""
+    rows = [asdict(row) for row in result.rows]
+    return table_of(f"{result.n} records", rows, _SHOWN, group="columns")
 
 
 def write(result: CountsStudy, folder: Path) -> list[str]:
-    pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
-    rows = [{"table": name, **scores._asdict()} for name, scores in result.others.items()]
-    pl.DataFrame(rows).write_csv(folder / "beside.csv")
-    return ["table.csv", "beside.csv"]
+    rows = pl.DataFrame([asdict(row) for row in result.rows])
+    rows.with_columns(pl.col(pl.Float64).round(2).exclude("delta")).write_csv(folder / "table.csv")
+    return ["table.csv"]

@@ -8,10 +8,12 @@ fit alone, while a draw of a posterior has those of the draw too. Columns that t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws.mechanisms.counts.classes import Imputed
 from pyvws.mechanisms.counts.coding import Codes
@@ -28,28 +30,37 @@ from pyvws.mechanisms.counts.given_records import (
     without_given,
 )
 from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import Workload
 
+_AT_ONCE: Final = 1 << 22  # Records that are made together: more take small codes, part by part.
 _PASSES: Final = 4  # Of swaps over all records,
 _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
 
 
-def is_best_file(table: Workload, datasets: int) -> bool:
-    """Whether a fit gives the only dataset, by public things and the number of datasets alone."""
-    return datasets == 1 and are_countable(table) and is_fitted(rest_of(table))
+def are_fitted(table: Workload) -> bool:
+    """Whether fits of the counts give the datasets, by public things alone."""
+    return are_countable(table) and is_fitted(rest_of(table))
 
 
 def best_file(
     noisy: Measurements, *, classes: int, seed: int, further: Further | None = None
 ) -> Imputed:
     """The file of a fit, from noisy counts and public things alone: it costs nothing."""
-    of_rest = without_given(noisy)
+    paired, rng = in_pairs(noisy), np.random.default_rng([seed, 2])
+    of_rest = without_given(paired)
     fitted = fitted_classes(of_rest, classes=classes, seed=seed, further=further)
-    rng = np.random.default_rng([seed, 2])
+    least = np.min_scalar_type(max(column.size for column in noisy.table.columns.values()))
+    parts = []
+    for low in range(0, noisy.records, _AT_ONCE):
+        size = min(_AT_ONCE, noisy.records - low)
+        records = best_records(fitted, size, rng, towards=without_given(_part(noisy, size)))
+        made = with_given(records, _part(paired, size), rng)
+        parts.append(made if size == noisy.records else made.astype(least))
     return Imputed(
-        codes=[with_given(best_records(fitted, noisy.records, rng), noisy, rng)],
+        codes=[np.concatenate(parts) if len(parts) > 1 else parts[0]],
         numbers=[{}],
         misfit=fitted.misfit,
         accepted=None,
@@ -60,8 +71,27 @@ def best_file(
     )
 
 
-def best_records(fitted: FittedClasses, records: int, rng: np.random.Generator) -> Codes:
-    """Codes (n, K) of so many records of a fit, in a random order."""
+def _part(noisy: Measurements, records: int) -> Measurements:
+    """The noisy counts of so many of the records, as far as they are alike."""
+    if records == noisy.records:
+        return noisy
+    share = records / noisy.records
+    counts = np.rint(share * noisy.counts).astype(np.int64)
+    return replace(noisy, counts=counts, scales=share * noisy.scales, records=records)
+
+
+def best_records(
+    fitted: FittedClasses,
+    records: int,
+    rng: np.random.Generator,
+    near: NDArray[np.bool_] | None = None,
+    towards: Measurements | None = None,
+) -> Codes:
+    """Codes (n, K) of so many records of a fit, in a random order.
+
+    Only pairs of codes in `near` (sum of L, sum of L) come near to what is expected, all without.
+    Triples come near to their counts in `towards`.
+    """
     ends = np.rint(np.cumsum(fitted.shares) / fitted.shares.sum() * records).astype(np.int64)
     start = np.append(0, ends)
     offsets, sizes = fitted.offsets, np.diff(fitted.offsets)
@@ -80,6 +110,10 @@ def best_records(fitted: FittedClasses, records: int, rng: np.random.Generator) 
             )
             gap[offsets[j] : offsets[j + 1], offsets[k] : offsets[k + 1]] -= pair
             gap[offsets[k] : offsets[k + 1], offsets[j] : offsets[j + 1]] -= pair.T
+    if near is not None:
+        gap = np.where(near, gap, 0.0)
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
     swapped(x, start, gap, offsets, np.arange(len(sizes)), passes, rng)
+    if towards is not None:
+        swapped_towards(x, start, towards, rng)
     return x[rng.permutation(records)]

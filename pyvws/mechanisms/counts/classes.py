@@ -90,7 +90,7 @@ class Imputed:
 
     @property
     def fitted(self) -> bool:
-        """Whether the file is drawn from a fit of the counts, and is no draw of the posterior."""
+        """Whether fits of the counts give the files, and not chains of a posterior."""
         return self.accepted is None
 
     @property

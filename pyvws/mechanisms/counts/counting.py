@@ -7,27 +7,57 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from itertools import combinations
+from math import prod
+from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import Phrase
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_FINE,
     FineCells,
+    FineCounts,
     fine_cells,
+    most_cells,
+    most_fine_cells,
     recoded,
 )
-from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.measurements import count_noise
-from pyvws.mechanisms.counts.workload import Counts, Workload, in_own_cells, workload
-from pyvws.privacy.budget import Budget, Noise
-from pyvws.privacy.seller import TalliedCells
+from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes
+from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS
+from pyvws.mechanisms.counts.measurements import (
+    Measurements,
+    bought_cells,
+    bought_number,
+    bought_tables,
+    count_noise,
+    count_shares,
+    noise_apart,
+    of_cells,
+    of_set,
+)
+from pyvws.mechanisms.counts.workload import (
+    AUTO,
+    MARGINS,
+    OF_ALL,
+    PAIRS,
+    TRIPLES,
+    Counts,
+    Workload,
+    in_own_cells,
+    workload,
+)
+from pyvws.privacy.budget import Budget, Noise, noise_of_lists
+from pyvws.privacy.seller import Seller, TalliedCells
 from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.steps import CountedRows
 from pyvws.tables.schema.schema import Schema
+
+_MOST_OF_PAIRS: Final = 1.4  # As of `noise_apart`: columns alone are nearer where pairs have more,
+_MOST_OF_TRIPLES: Final = 0.1  # and triples are worth their noise up to this.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,8 +131,9 @@ class CountedInSteps:
 class CellCounting:
     """The sets and the fine cells that are counted of a table with a schema.
 
-    `measure`, `tables`, `conditionals` are as of `workload`. Numbers of many values are in
-    fine cells where `cells_share` of the budget is for them. `reference` is a public table.
+    Under "auto" the number of records chooses among columns alone, pairs and triples. All else is
+    that of pairs. `measure`, `tables`, `conditionals` are as of `workload`. Numbers of many values
+    are in fine cells where `cells_share` of the budget is for them. `reference` is a public table.
     """
 
     schema: Schema
@@ -126,7 +157,22 @@ class CellCounting:
     @cached_property
     def table(self) -> Workload:
         """The sets, of as many chosen cells as can be; InputError for what cannot be counted."""
-        return self.in_cells(self.finest.evenly(self.schema))
+        usual = self if AUTO not in self.measure else self._named(PAIRS)
+        return usual.in_cells(self.finest.evenly(self.schema))
+
+    @cached_property
+    def _ways(self) -> dict[str, CellCounting]:
+        """What "auto" chooses among, by its word; triples where a fit can hold them."""
+        ways, table = [PAIRS, MARGINS], self.table
+        triples = combinations((column.size for column in table.columns.values()), 3)
+        cells = sum(size for size in map(prod, triples) if size <= MOST_OF_PAIR)
+        if cells <= MOST_CELLS and not table.given and not self.conditionals:
+            ways.append(TRIPLES)
+        return {word: self._named(word) for word in ways}
+
+    def _named(self, word: str) -> CellCounting:
+        named = tuple(word if own == AUTO else own for own in self.measure)
+        return replace(self, measure=tuple(dict.fromkeys(named)))
 
     def in_cells(self, schema: Schema, priced: Collection[str] | None = None) -> Workload:
         """The sets in the cells of a schema, of which only `priced` ones have a price."""
@@ -153,11 +199,40 @@ class CellCounting:
     def noise(self, budget: Budget, *, hidden: bool) -> Noise:
         """The noise of all that a run may buy, by name: from settings and the schema alone.
 
-        Where it is `hidden`, the number of records is among it.
+        Where it is `hidden`, the number of records is among it. Under "auto" it is the noise of
+        pairs, and has that of the other sets beside it.
         """
-        return count_noise(
-            budget, self.table, hidden=hidden, cells=self.finest, share=self.cells_share
-        )
+        given: Any = {"cells": self.finest, "share": self.cells_share}
+        if AUTO not in self.measure:
+            return count_noise(budget, self.table, hidden=hidden, **given)
+        tables = {word: own.table for word, own in self._ways.items()}
+        if hidden:
+            pure = budget.pure
+            shares = {word: count_shares(own, pure=pure, **given) for word, own in tables.items()}
+            each = noise_of_lists(budget, OF_ALL, shares)
+        else:
+            each = {n: count_noise(budget, own, hidden=False, **given) for n, own in tables.items()}
+        return replace(each.pop(PAIRS), others=each)
+
+    def settled(self, noise: Noise, records: int) -> tuple[CellCounting, Noise, Phrase | None]:
+        """What a run goes on to count, under which noise, given the number of records; and why.
+
+        "auto" follows a public rule of that number, of the noise and of the cells. The reason is
+        for `forecast_words`; None where nothing was to choose.
+        """
+        if AUTO not in self.measure:
+            return self, noise, None
+        pairs = noise_apart(self.table, noise, 2, records)
+        word, apart, most = PAIRS, pairs, _MOST_OF_PAIRS
+        if pairs > _MOST_OF_PAIRS:
+            word = MARGINS
+        elif TRIPLES in noise.others:
+            table = self._ways[TRIPLES].table
+            triples = noise_apart(table, noise.others[TRIPLES], 3, records)
+            if triples <= _MOST_OF_TRIPLES:
+                word, apart, most = TRIPLES, triples, _MOST_OF_TRIPLES
+        why = Phrase(f"auto-{word}", {"apart": apart, "most": most})
+        return self._ways[word], noise.others.get(word, noise), why
 
     def read(self, frame: Any) -> CountedRecords:
         """The records of a table; a reference may lack columns."""
@@ -219,3 +294,60 @@ def _add(counts: Counts, codes: Codes, times: Counts | None) -> None:
 
 def _tally(counts: Counts) -> TalliedCells:
     return TalliedCells(np.arange(len(counts)), counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredCounts:
+    """The schema with the chosen cells, and what was bought: of sets, and of fine cells.
+
+    `why` says what "auto" chose.
+    """
+
+    schema: Schema
+    noisy: Measurements
+    fine: Mapping[str, FineCounts]
+    why: Phrase | None = None
+
+
+def measured(
+    counting: CellCounting,
+    noise: Noise,
+    seller: Seller[CountedRecords | CountedInSteps],
+    *,
+    records: int | None,
+) -> MeasuredCounts:
+    """Buy the number of records, fine cells, and the sets in the cells that these choose.
+
+    Under "auto" that number chooses the sets.
+    `records` is their number where neighbours have as many or it is public; else it is bought.
+    """
+    number = bought_number(seller, lambda own: own.number) if records is None else records
+    counting, settled, why = counting.settled(noise, number)
+    if settled is not noise:
+        seller.turn_to(settled)
+        noise = settled
+    schema, table, finest = counting.schema, counting.table, counting.finest.columns
+    fine: dict[str, FineCounts] = {}
+    if finest:
+        sets = [of_set(name) for name in table.names]
+        deviation = noise.deviation(of_cells(next(iter(finest))))
+        cells = counting.fine_cells(most_fine_cells(number, deviation))
+        fine = bought_cells(
+            seller,
+            noise,
+            cells,
+            lambda own, name: counting.in_fine_cells(own, cells, name),
+            lambda own, name: own.classes[name],
+        )
+        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
+        schema = cells.chosen(schema, fine, most)
+        table = counting.in_cells(schema, priced=table.names)
+
+    @cache
+    def coded(own: CountedRecords | CountedInSteps) -> Codes | TalliedCells:
+        if isinstance(own, CountedInSteps):
+            return own.tally(table)
+        return counting.recoded(own, table).codes
+
+    noisy = bought_tables(seller, noise, table, coded, records=number)
+    return MeasuredCounts(schema, noisy, fine, why)

@@ -17,13 +17,16 @@ truth than the best of them. A `Further` prior, such as a public table's, adds s
 Few classes cannot hold a strong diagonal. So of each pair of columns
 the part of its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
 (gap / deviation)^2 that is the share 1 - C / X of the gap, as James and Stein have it, where C is
-what noise hardly exceeds. Like the sampler, the fit reads the noisy counts alone.
+what noise hardly exceeds. Of the rest the covariance z of both columns' ranks, in deviations, keeps
+the share 1 - 1 / z^2: a tie along both orders shows there when all cells together hide it. Like the
+sampler, the fit reads the noisy counts alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -49,7 +52,8 @@ _OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
 _NONE: Final = -np.inf  # The logit of a code that rules bar.
 _MOST_CODES: Final = 1500  # Of all columns together.
-_MOST_CELLS: Final = 200_000  # Of the sets that are no plain pairs.
+MOST_CELLS: Final = 200_000
+"""Cells of the sets that are no plain pairs, at most, for a fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +90,7 @@ def is_fitted(table: Workload) -> bool:
     """Whether classes alone give the columns of a workload, within the reach of a fit."""
     codes = sum(column.size for column in table.columns.values())
     further = sum(crossed.size for crossed in table.cliques if not _is_pair(crossed))
-    if table.given or codes > _MOST_CODES or further > _MOST_CELLS:
+    if table.given or codes > _MOST_CODES or further > MOST_CELLS:
         return False
     return rule_patterns(table.columns, table.skips) is not None
 
@@ -117,7 +121,7 @@ def fitted_classes(
     further = further if further is not None and further.kappa else None
     with steady_sums():
         fits = [
-            _fit(counts, classes, np.random.default_rng(stream), further)
+            one_fit(counts, classes, np.random.default_rng(stream), further)
             for stream in np.random.SeedSequence(seed).spawn(_FITS)
         ]
         shares = np.concatenate([pi for pi, _ in fits]) / _FITS
@@ -126,8 +130,11 @@ def fitted_classes(
         return FittedClasses(shares, profiles, counts.offsets, ties, misfit)
 
 
-def _fit(
-    counts: PenalisedCounts, classes: int, rng: np.random.Generator, further: Further | None
+def one_fit(
+    counts: PenalisedCounts,
+    classes: int,
+    rng: np.random.Generator,
+    further: Further | None = None,
 ) -> tuple[Floats, Floats]:
     """Shares (H,) and profiles (H, sum of L) of one fit: adaptive steps along the slope."""
     start = counts.start(classes, rng)
@@ -232,8 +239,11 @@ class PenalisedCounts:
     def profiles(self, logits: Floats) -> Floats:
         """The shares (H, sum of L) of codes with those logits, which add up to 1 in a column."""
         most = np.maximum.reduceat(logits, self.offsets[:-1], axis=1)
-        shares = np.exp(logits - self._by_code(most))
-        return shares / self._by_code(np.add.reduceat(shares, self.offsets[:-1], axis=1))
+        return self.shares_of_columns(np.exp(logits - self._by_code(most)))
+
+    def shares_of_columns(self, weights: Floats) -> Floats:
+        """Weights (H, sum of L) of codes as shares, which add up to 1 in a column."""
+        return weights / self._by_code(np.add.reduceat(weights, self.offsets[:-1], axis=1))
 
     def _by_code(self, of_columns: Floats) -> Floats:
         return np.repeat(of_columns, self.sizes, axis=1)
@@ -302,7 +312,21 @@ class PenalisedCounts:
         )
         likely = most_by_chance(cells, self.noisy.laplace)
         kept = np.repeat(kept_of_gap(likely, squares), self.sizes, axis=0)
-        return np.asarray(self._by_code(kept) * gap / n)
+        beside = (1.0 - self._by_code(kept)) * gap
+        return np.asarray((gap - beside + self._ordered(beside, precision) * measured) / n)
+
+    def _ordered(self, gap: Floats, precision: Floats) -> Floats:
+        """What of the gaps of pairs lies along the ranks of both columns' codes, and stands out."""
+        ranks = np.zeros((len(gap), len(self.sizes)))
+        for k, (low, high) in enumerate(pairwise(self.offsets)):
+            margin = self.margins[low:high]
+            ranks[low:high, k] = np.cumsum(margin) - 0.5 * margin - 0.5
+        at, squares = self.offsets[:-1], (ranks**2).sum(axis=0)
+        along = ranks.T @ gap @ ranks / np.maximum(np.outer(squares, squares), 1e-300)
+        of_pair = np.maximum.reduceat(np.maximum.reduceat(precision, at, axis=0), at, axis=1)
+        size = along**2 * np.outer(squares, squares) * of_pair
+        kept = kept_of_gap(np.ones_like(size), size)
+        return np.asarray(ranks @ (kept * along) @ ranks.T)
 
     def misfit(self, shares: Floats, phi: Floats) -> float:
         """Mean over measured cells of ((S - n m) / deviation)^2."""

@@ -25,6 +25,7 @@ CodesByName = Callable[[Records, str], Codes | TalliedCells]
 
 _CHANCE: Final = 0.04  # Sets that each test names in a release by noise alone, on average.
 _NORMAL: Final = 1e6  # Degrees of freedom, of about a normal distribution.
+_SIZE: Final = 0.8  # Deviations of the noise that a count is off by on average.
 _OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how round it is.
 
 
@@ -136,6 +137,20 @@ def of_roundness(column: str) -> str:
     return f"roundness of {column}"
 
 
+def count_shares(
+    table: Workload, *, pure: bool, cells: FineCells | None = None, share: float = 0.0
+) -> dict[str, float]:
+    """The shares of the budget by name, but for that of the number of records, as `count_noise`."""
+    shares = usual_shares(table, pure=pure)
+    by_name = dict(zip(map(of_set, table.names), shares.tolist(), strict=True))
+    if cells is not None:
+        own = dict.fromkeys(map(of_cells, cells.columns), 1.0)
+        own |= dict.fromkeys(map(of_roundness, cells.roundness), _OF_ROUNDNESS)
+        each = float(shares.sum()) * share / (1.0 - share) / max(sum(own.values()), 1.0)
+        by_name |= {name: of * each for name, of in own.items()}
+    return by_name
+
+
 def count_noise(
     budget: Budget,
     table: Workload,
@@ -151,16 +166,24 @@ def count_noise(
     and the sets have, classes of how round they are about a tenth of that of fine cells. Where it
     is `hidden`, the number of records has the share of an average set.
     """
-    shares = usual_shares(table, pure=budget.pure)
-    by_name = dict(zip(map(of_set, table.names), shares.tolist(), strict=True))
-    if cells is not None:
-        own = dict.fromkeys(map(of_cells, cells.columns), 1.0)
-        own |= dict.fromkeys(map(of_roundness, cells.roundness), _OF_ROUNDNESS)
-        each = float(shares.sum()) * share / (1.0 - share) / max(sum(own.values()), 1.0)
-        by_name |= {name: of * each for name, of in own.items()}
+    by_name = count_shares(table, pure=budget.pure, cells=cells, share=share)
     if hidden:
-        by_name[OF_ALL] = float(shares.mean())
+        by_name[OF_ALL] = float(np.mean([by_name[of_set(name)] for name in table.names]))
     return noise_of(budget, by_name)
+
+
+def noise_apart(table: Workload, noise: Noise, columns: int, records: int) -> float:
+    """How far apart noise alone puts the shares of cells, on average over sets of so many columns.
+
+    That is the sum over a set's cells, as in a k-marginal, so 2 at most; 0 without such a set.
+    """
+    possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
+    apart = [
+        min(2.0, _SIZE * noise.deviation(of_set(name)) * int(cells) / records)
+        for name, crossed, cells in zip(table.names, table.cliques, possible, strict=True)
+        if len(crossed.columns) == columns and not crossed.groups
+    ]
+    return sum(apart) / max(1, len(apart))
 
 
 def bought_number(seller: Seller[Records], size: Callable[[Records], int]) -> int:

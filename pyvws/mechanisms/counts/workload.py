@@ -46,13 +46,21 @@ from pyvws.tables.schema.schema import Schema
 
 PAIRS: Final = "pairs"
 PREDICTORS: Final = "predictors"
+TRIPLES: Final = "triples"
+MARGINS: Final = "margins"
+AUTO: Final = "auto"
+WORDS: Final = (PAIRS, PREDICTORS, TRIPLES, MARGINS, AUTO)
+"""What `measure` may name beside sets. A number of records chooses what "auto" stands for."""
+
 OF_ALL: Final = "records"
 """The set without columns, whose one cell has all records."""
 
 MOST_CELLS: Final = 20_000_000
+_AT_ONCE: Final = 1 << 22  # Records that are counted together.
 _OF_ALIKE: Final = 0.3  # Of a share by cells: the prior of such a table is sparse.
 _OF_DIFFERENCE: Final = 2.0  # No other set has the column.
 _OWN: Final = 20.0  # Average shares of a column of many levels.
+_TOGETHER: Final = {PAIRS: (2,), TRIPLES: (3, 2), MARGINS: (), AUTO: (3, 2)}
 
 Counts = NDArray[np.int64]
 
@@ -165,6 +173,12 @@ class Workload:
         Each row stands for `times` (N,) records, or for one.
         """
         counts = np.zeros(len(self.possible), dtype=np.int64)
+        if len(codes) > _AT_ONCE:
+            assert times is None
+            steps = (codes[low : low + _AT_ONCE] for low in range(0, len(codes), _AT_ONCE))
+            for part in steps:
+                counts += self.counts(part.astype(np.int32, copy=False), sets)
+            return counts
         for q in range(len(self.sets)) if sets is None else sets:
             low, high = self.offsets[q : q + 2]
             cell = self.cells(codes, q)
@@ -184,8 +198,9 @@ def workload(
 ) -> Workload:
     """What is counted of a table with that schema, by the sets that `measure` names.
 
-    A pair of columns is a set where it has at most `MOST_OF_PAIR` cells; once sets have prices, a
-    pair is a set where its name is among the `priced` ones, however many cells it then has.
+    A pair or triple of columns is a set where it has at most `MOST_OF_PAIR` cells; once sets have
+    prices, it is one where its name is among the `priced` ones, however many cells it then has.
+    Pairs that no triple holds are beside triples. "auto" stands for priced pairs and triples.
 
     `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
     "alike" among them names the columns of `alike_columns`, whose tables or differences are sets
@@ -211,7 +226,7 @@ def workload(
     possible = np.concatenate([allowed[crossed] for crossed in cliques])
     weights = tuple(sets[crossed] for crossed in cliques)
     together = [{*crossed.columns} for crossed in cliques]
-    paired = combinations(_paired(ruled), 2) if PAIRS in measure else ()
+    paired = combinations(_paired(ruled), 2) if {PAIRS, TRIPLES} & {*measure} else ()
     left_out = tuple(":".join(x) for x in paired if not any({*x} <= own for own in together))
     return Workload(
         *(ruled.columns, ruled.skips, ruled.given, cliques, weights, offsets, possible),
@@ -232,7 +247,7 @@ def in_own_cells(
         for name, own in ruled.given.items()
         if own.family is not None and schema.columns[name].cuts is not None
     }
-    words = [word for word in measure if word not in (PAIRS, PREDICTORS)] + _own(tables)
+    words = [word for word in measure if word not in WORDS] + _own(tables)
     cuts = [named_set(word, ruled.columns).cuts for word in words]
     cut = {name for own in cuts for name, at in own.items() if at}
     return {*drawn, *cut, *ruled.alike, *chain.from_iterable(ruled.alike.values())}
@@ -272,10 +287,6 @@ def _sets(
 ) -> dict[Clique, float]:
     """The sets, and the share of each times that of its number of cells."""
     columns, apart = ruled.columns, ruled.apart
-
-    def is_set(pair: Clique) -> bool:
-        return pair.size <= MOST_OF_PAIR if priced is None else pair.name in priced
-
     released = [name for name, one in columns.items() if not isinstance(one, Difference)]
     own = [name for name in released if not schema.columns[name].is_computed]
     sets: dict[tuple[str, tuple[str, ...]], tuple[Clique, float]] = {}
@@ -289,9 +300,8 @@ def _sets(
         crossed = clique(columns, counted)
         sets[crossed.name, crossed.columns] = crossed, share
     for word in measure:
-        if word == PAIRS:
-            pairs = (clique(columns, pair) for pair in combinations(_paired(ruled), 2))
-            asked = [(pair, 1.0) for pair in pairs if is_set(pair)]
+        if word in _TOGETHER:
+            asked = [(crossed, 1.0) for crossed in _together(ruled, _TOGETHER[word], priced)]
         elif word == PREDICTORS:
             asked = [(clique(columns, {n, *schema.predictors_of(n)}), 1.0) for n in own]
         else:
@@ -304,6 +314,24 @@ def _sets(
     whole = {n for crossed, _ in sets.values() for n in crossed.columns if n not in crossed.groups}
     alone = [clique(columns, {name}) for name in columns if name not in whole]
     return {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}
+
+
+def _together(
+    ruled: RuledColumns, orders: Sequence[int], priced: Collection[str] | None
+) -> list[Clique]:
+    """The sets of so many columns each: the largest, then those that none of them has."""
+    found: list[Clique] = []
+    for order in orders:
+        larger = [{*crossed.columns} for crossed in found]
+        for names in combinations(_paired(ruled), order):
+            crossed = clique(ruled.columns, names)
+            if priced is not None:
+                is_set = crossed.name in priced
+            else:
+                is_set = crossed.size <= MOST_OF_PAIR and not any({*names} <= x for x in larger)
+            if is_set:
+                found.append(crossed)
+    return found
 
 
 def _paired(ruled: RuledColumns) -> list[str]:

@@ -39,7 +39,9 @@ class Column(Entries):
         Family of a synthesized column given its predictors, such as "nominal" or "normal".
     levels : tuple of str, optional
         Every value of a category. Whole numbers and truth values count as their text. A single
-        level is a constant, at no cost.
+        level is a constant, at no cost. Here, in `range` and in `cuts` the word "private" asks
+        `pyvws schema --private` to find the entry in the records, under noise that is paid for.
+        With levels and range private it finds out too which of both the column has.
     group_by : int, optional
         A number of characters. Levels that begin with the same ones are a group. The column follows
         by its group, then by its level in the group, and columns after it are given the group.
@@ -70,6 +72,9 @@ class Column(Entries):
         nearest: the end of the range, or of levels that are numbers the nearest one. Where it is
         true of a number, text that is no number is a missing value. Without it such a record is
         refused, or in no cell.
+    known : bool, optional
+        Whether an intruder may know the column of a record: a key that risks are measured by.
+        Without a word, `pyvws.table_risk` proposes keys by the levels.
     mass : tuple of float
         Points of mass of a number, such as 0.
     part : dict, optional
@@ -89,6 +94,8 @@ class Column(Entries):
         A remark on the column, such as why a proposal drops it.
     review : tuple of str
         Entries that a proposal took from the data and that nobody has called public yet.
+    private : tuple of str
+        The entries that are to be found under noise: those given as "private".
     """
 
     if TYPE_CHECKING:  # What may be given: creation makes tuples of lists, and text of levels.
@@ -110,6 +117,7 @@ class Column(Entries):
             prefix: str | None = None,
             missing: str | float | Sequence[str | float] | None = None,
             outside: str | float | None = None,
+            known: bool | None = None,
             mass: Sequence[Any] = (),
             part: Mapping[str, Any] | None = None,
             lookup: Mapping[str, Mapping[Any, Any]] | None = None,
@@ -118,11 +126,14 @@ class Column(Entries):
             settings: Mapping[str, Any] = ...,
             note: str | None = None,
             review: Sequence[str] = (),
+            private: Sequence[str] = (),
         ) -> None: ...
 
     def __post_init__(self) -> None:
         Entries.__post_init__(self)
         refuse_both(self.predictors, self.formula)
+        if self.private:  # Checked when what it lacks is there.
+            return
         if self.levels is not None and (self.range or self.scale or self.mass):
             raise InputError.by("levels-and-range")
         if (self.prefix is not None) > (self.role == "id"):
@@ -400,14 +411,14 @@ class Column(Entries):
         own = {
             entry.name: getattr(self, entry.name)
             for entry in fields(self)
-            if entry.name not in ("settings", "review")
-        }
+            if entry.name not in ("settings", "review", "private")
+        } | dict.fromkeys(self.private, "private")
         kept = {name: value for name, value in own.items() if value is not None}
         if not self.mass:
             del kept["mass"]
         if self.days_since is not None:
             del kept["decimals"]
-            for name in {"range", "mass", "cuts"} & set(kept):
+            for name in {"range", "mass", "cuts"} & set(kept) - {*self.private}:
                 kept[name] = tuple(map(self.label_of_number, kept[name]))
             if self.scale is not None:
                 kept["scale"] = (self.label_of_number(self.scale[0]), self.scale[1])
@@ -425,7 +436,7 @@ class Column(Entries):
         return kept | ({"review": self.review} if self.review else {})
 
 
-ENTRIES: Final = tuple(entry.name for entry in fields(Column) if entry.name != "settings")
+ENTRIES: Final = tuple(x.name for x in fields(Column) if x.name not in ("settings", "private"))
 
 
 def part_of(name: str) -> str:

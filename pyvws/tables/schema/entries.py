@@ -15,6 +15,10 @@ from pyvws.tables.schema.families import family_named
 from pyvws.tables.schema.rules import read_lookup
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
+PRIVATE: Final = ("levels", "range", "cuts")
+"""Entries that may be the word "private": found in the records, under noise that is paid for."""
+
+_PRIVATELY: Final = "private"
 _MOST_DECIMALS: Final = 15
 
 
@@ -108,6 +112,7 @@ class Entries:
     prefix: str | None = None
     missing: str | bool | tuple[str | bool, ...] | None = None
     outside: str | bool | None = None
+    known: bool | None = None
     mass: tuple[float, ...] = ()
     part: Mapping[str, Any] | None = None
     lookup: Mapping[str, Mapping[str, Any]] | None = None
@@ -116,10 +121,21 @@ class Entries:
     settings: Mapping[str, Any] = field(default_factory=dict)
     note: str | None = None
     review: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in PRIVATE}
+        for name in [n for n, x in given.items() if isinstance(x, str) and x == _PRIVATELY]:
+            self._keep(name, None)
+            self._keep("private", (*self.private, name))
+        wanted = [n for n in PRIVATE if n in self.private and getattr(self, n) is None]
+        self._keep("private", tuple(wanted))
+        if wanted and self.role != "synthesize":
+            raise InputError.by("private-of-role", wanted=wanted[0])
         for name in ("model", "formula", "outcome_scale", "prefix", "note"):
             refuse_no_text(getattr(self, name), name)
+        if not (self.known is None or isinstance(self.known, bool)):
+            raise InputError.by("known-words", value=as_text(self.known))
         choice(self.role, "role", ROLES)
         self._keep("model", family_named(self.model))
         self._keep("levels", labels(self.levels, self.missing))
@@ -170,6 +186,6 @@ class Entries:
             self._keep("scale", (days_or_number(pair[0], start, "scale"), *pair[1:]))
         if self.levels is not None or self.decimals not in (None, 0):
             raise InputError.by("dates-with-decimals")
-        if self.role == "synthesize" and self.range is None:
+        if self.role == "synthesize" and self.range is None and "range" not in self.private:
             raise InputError.by("dates-without-range")
         self._keep("decimals", 0)

@@ -23,6 +23,7 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.decided import check_left, is_decided
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
+from pyvws.tables.schema.paid import PaidSchema
 from pyvws.tables.schema.read_values import Unknown, coded_columns
 from pyvws.tables.schema.toml_text import read_column, schema_text
 from pyvws.tables.schema.write_values import written_column
@@ -34,6 +35,7 @@ _OF_TABLE: Final = (
     *("reviewed", "proposed_from", "proposed_entries", "unit", "members"),
     *("survey_weight", "mean_survey_weight", "records"),
 )
+_PAID: Final = "paid"
 _HEADINGS: Final = ("role", "model", "predictors")  # Columns of a shown schema.
 
 
@@ -66,6 +68,8 @@ class Schema:
         How many records, or units, a proposal looked at: confidential, and gone once it is signed.
     proposed_entries : int, optional
         How many entries a proposal took from the records: confidential, and kept for the board.
+    paid : PaidSchema, optional
+        What entries cost that were found in the records under noise. A run adds it to its own cost.
 
     Raises
     ------
@@ -82,6 +86,7 @@ class Schema:
     reviewed: bool | str | None = None
     proposed_from: int | None = None
     proposed_entries: int | None = None
+    paid: PaidSchema | None = None
     once: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What follows from the schema alone, by name: made when it is first asked for."""
 
@@ -104,6 +109,8 @@ class Schema:
                 self._check_names("predictor", name, self.predictors_of_part(name) or ())
                 self._check_formula(name)
                 self._check_rules(name)
+        if isinstance(self.paid, Mapping):
+            object.__setattr__(self, "paid", PaidSchema.read(self.paid))
         for name in ("unit", "survey_weight"):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str)):
@@ -147,6 +154,8 @@ class Schema:
 
     def _check_rules(self, name: str) -> None:
         """Raise InputError for a rule that the columns of the schema do not fit."""
+        if self.private:
+            return
         for rule in self.columns[name].rules:
             self._check_names("column of a rule", name, rule.columns)
             rule.check_among(name, self.columns)
@@ -294,7 +303,12 @@ class Schema:
         if self.members is not None:
             given["members"] = self.members.entries
         columns = {name: x for name, x in self.columns.items() if name not in self.derived}
-        return schema_text(given, columns, without, under_review=self.under_review)
+        return schema_text(given, columns, without, under_review=self.under_review, paid=self.paid)
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """Names of the columns of which entries are still to be found under noise."""
+        return tuple(name for name, column in self.columns.items() if column.private)
 
     @property
     def synthesized(self) -> tuple[str, ...]:
@@ -375,6 +389,8 @@ class Schema:
 
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""
+        if self.private:
+            raise InputError.by("private-not-bought", names=", ".join(map(repr, self.private)))
         if self.computed == {*self.synthesized}:
             raise InputError.by("nothing-to-synthesize")
         if self.unit in self.synthesized:
@@ -443,14 +459,18 @@ class Schema:
 
 def _schema(content: Mapping[str, Any]) -> Schema:
     """The schema of the values of a TOML file."""
+    known = (*_OF_TABLE, _PAID, "columns")
     for name in content:
-        if name not in (*_OF_TABLE, "columns"):
-            hint = near(name, (*_OF_TABLE, "columns"))
+        if name not in known:
+            hint = near(name, known)
             raise InputError.by("schema-entry-unknown", name=name, hint=hint)
     columns = content.get("columns", {})
     if not isinstance(columns, dict):
         raise InputError.by("columns-not-tables")
-    return Schema(
+    schema = Schema(
         columns={name: read_column(name, entries) for name, entries in columns.items()},
-        **{name: content[name] for name in _OF_TABLE if name in content},
+        **{name: content[name] for name in (*_OF_TABLE, _PAID) if name in content},
     )
+    if schema.paid and schema.paid.digest != schema.paid.digest_with(schema.columns):
+        raise InputError.by("paid-schema-changed")
+    return schema

@@ -9,6 +9,7 @@ from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
 from pyvws.tables.files.headers import about
 from pyvws.tables.schema.column import ENTRIES, Column
+from pyvws.tables.schema.paid import SAID, PaidSchema
 
 _TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
 _SAID = "# What is public of a table: what is known of it without looking at its records.\n"
@@ -26,25 +27,35 @@ def schema_text(
     without: Collection[str] = (),
     *,
     under_review: bool,
+    paid: PaidSchema | None = None,
 ) -> str:
     """The TOML of a schema: what is `given` of the table, then its columns.
 
     Entries that are None or named in `without` stay out. The text of a schema `under_review` begins
-    with what its reader has to do.
+    with what its reader has to do. Where entries were `paid` for, each line says what it is.
     """
+
+    def said(words: str) -> str:
+        return "" if paid is None else f"  # {words}"
+
     parts = [_SAID, *([_PROPOSED] if under_review else [])]
     parts += [
-        f"{name} = {toml_value(value)}\n"
+        f"{name} = {toml_value(value)}{said(SAID)}\n"
         for name, value in given.items()
         if value is not None and name not in without
     ]
     for name, column in columns.items():
         parts.append(f"\n[columns.{toml_key(name)}]\n")
         parts += [
-            f"{toml_key(entry)} = {toml_value(value)}\n"
+            f"{toml_key(entry)} = {toml_value(value)}"
+            + ("" if paid is None else said(paid.mark(name, entry)))
+            + "\n"
             for entry, value in column.given.items()
             if entry not in without
         ]
+    if paid is not None:
+        parts.append("\n[paid]\n")
+        parts += [f"{name} = {toml_value(value)}\n" for name, value in paid.written.items()]
     return "".join(parts)
 
 

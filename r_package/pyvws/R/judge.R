@@ -2,7 +2,7 @@
 #'
 #' @param original The confidential table, a data frame.
 #' @param synthetic A release, a data frame of any tool, or a list of them.
-#' @param schema What is public of the table; read off the columns if `NULL`.
+#' @param schema What is public of the table, or the path of its file; read off the columns if `NULL`.
 #' @param ... Further settings: see `vws_help("table_utility")`.
 #' @return Figures; they are confidential. Larger k-marginals = more that is kept.
 #' @examples
@@ -12,7 +12,7 @@
 #' }
 #' @export
 utility <- function(original, synthetic, schema = NULL, ...) {
-  do.call(vws()$table_utility, c(list(original, tables_of(synthetic)), given(schema = schema), list(...)))
+  do.call(vws$table_utility, c(list(original, tables_of(synthetic)), given(schema = schema_of(schema)), list(...)))
 }
 
 #' @rdname utility
@@ -33,8 +33,8 @@ compare <- utility
 #' }
 #' @export
 risk <- function(original, synthetic, keys, target = NULL, holdout = NULL, schema = NULL, ...) {
-  settings <- c(given(target = target, holdout = holdout, schema = schema), list(...))
-  do.call(vws()$table_risk, c(list(original, tables_of(synthetic), keys = as.list(keys)), settings))
+  settings <- c(given(target = target, holdout = holdout, schema = schema_of(schema)), list(...))
+  do.call(vws$table_risk, c(list(original, tables_of(synthetic), keys = as.list(keys)), settings))
 }
 
 #' Estimates and intervals of several synthetic tables
@@ -55,7 +55,7 @@ tabulate <- function(synthetic, by = NULL, count = FALSE, total = NULL, mean = N
   if (!is.character(folder)) {
     names <- c("by", "total", "mean")
     asked[names(asked) %in% names] <- lapply(asked[names(asked) %in% names], as.list)
-    return(as.data.frame(do.call(vws()$tabulate, c(list(tables_of(synthetic)), asked))$columns))
+    return(as.data.frame(do.call(vws$tabulate, c(list(tables_of(synthetic)), asked))$columns))
   }
   out <- tempfile("pyvws-")
   on.exit(unlink(out, recursive = TRUE))
@@ -83,7 +83,7 @@ combine <- function(estimates, variances, release = NULL, ...) {
     )
   }
   settings <- utils::modifyList(as.list(rule), list(...))
-  do.call(vws()$combine, c(list(estimates, variances), settings))
+  do.call(vws$combine, c(list(estimates, variances), settings))
 }
 
 #' Weights and bounds of the papers from a log-likelihood
@@ -100,16 +100,17 @@ combine <- function(estimates, variances, release = NULL, ...) {
 #' }
 #' @export
 lipschitz_weights <- function(log_lik, c = 1, g = 0, ...) {
-  vws()$lipschitz_weights(log_lik, c = c, g = g, ...)
+  vws$lipschitz_weights(log_lik, c = c, g = g, ...)
 }
 
 #' @rdname lipschitz_weights
 #' @export
-lipschitz_bounds <- function(log_lik, ...) vws()$lipschitz_bounds(log_lik, ...)
+lipschitz_bounds <- function(log_lik, ...) vws$lipschitz_bounds(log_lik, ...)
 
 #' A fit that exists already
 #'
 #' @param fit A stanfit, brmsfit or stanreg, or the path of a file that `saveRDS()` wrote.
+#' @param name Name of the object in a file of `save()` that has several.
 #' @param ... Further settings: see `vws_help("from_stanfit")`.
 #' @return A fit with `$bounds()`, `$lipschitz_weights()` and `$reweight(k)`.
 #' @examples
@@ -117,7 +118,10 @@ lipschitz_bounds <- function(log_lik, ...) vws()$lipschitz_bounds(log_lik, ...)
 #' from_stanfit("fit.rds")$bounds()$epsilon
 #' }
 #' @export
-from_stanfit <- function(fit, ...) vws()$from_stanfit(fit, ...)
+from_stanfit <- function(fit, name = "", ...) {
+  if (is.character(fit) && all(file.exists(fit))) fit <- contents_of(fit, name)
+  vws$from_stanfit(fit, ...)
+}
 
 #' Audit a whole run against its own statement
 #'
@@ -133,7 +137,7 @@ from_stanfit <- function(fit, ...) vws()$from_stanfit(fit, ...)
 #' }
 #' @export
 audit <- function(data, schema, mechanism = NULL, records = 20L, ...) {
-  vws()$audit(data, schema = schema, mechanism = mechanism, records = records, ...)
+  vws$audit(data, schema = schema, mechanism = mechanism, records = records, ...)
 }
 
 tables_of <- function(synthetic) {

@@ -20,14 +20,29 @@ held <- new.env(parent = emptyenv())
 #' of R, and errors stop.
 #'
 #' @param module Name of the Python module: "pyvws", or a module of it, such as "pyvws.papers".
-#' @return An object whose functions stand behind `$`, such as `vws()$quantile`.
+#' @return An object whose functions stand behind `$`. `vws$quantile` is `vws()$quantile`.
 #' @examples
-#' if (vws_available()) vws()$quantile(c(1, 2, 3, 50), 0.3)
+#' if (vws_available()) vws$quantile(c(1, 2, 3, 50), 0.3)
+#' @usage vws(module = "pyvws")
+#' @param x,name,pattern,... Of the methods, which `$` and completion call.
 #' @export
-vws <- function(module = "pyvws") {
+vws <- structure(function(module = "pyvws") {
   if (is.null(held[[module]])) held[[module]] <- import_pyvws(module)
   held[[module]]
-}
+}, class = c("vws_door", "function"))
+
+#' @rdname vws
+#' @export
+`$.vws_door` <- function(x, name) `$.pyvws_object`(x(), name)
+
+#' @rdname vws
+#' @importFrom utils .DollarNames
+#' @export
+.DollarNames.vws_door <- function(x, pattern = "") .DollarNames.pyvws_object(x(), pattern)
+
+#' @rdname vws
+#' @export
+print.vws_door <- function(x, ...) print(x())
 
 #' Whether Python has the package
 #'
@@ -43,7 +58,8 @@ vws_available <- function() {
 #'
 #' Where you have one already, name it before the first call: `Sys.setenv(RETICULATE_PYTHON = "path")`.
 #'
-#' @param from What pip installs: "pyvws", a folder with the source, or a wheel.
+#' @param from What pip installs: `"pyvws[dp]"` with the noise of noisy counts, a folder with the source
+#'   followed by `[dp]`, or a wheel.
 #' @param environment Name or folder of the environment; it is made where there is none.
 #' @param python Path of a Python of version 3.11 or later; the one that reticulate finds if `NULL`.
 #' @return The path of the environment's Python, invisibly. Restart R afterwards.
@@ -52,7 +68,7 @@ vws_available <- function() {
 #' vws_install()
 #' }
 #' @export
-vws_install <- function(from = "pyvws", environment = "r-pyvws", python = NULL) {
+vws_install <- function(from = "pyvws[dp]", environment = "r-pyvws", python = NULL) {
   if (!reticulate::virtualenv_exists(environment)) {
     reticulate::virtualenv_create(environment, python = python)
   }
@@ -64,7 +80,7 @@ vws_install <- function(from = "pyvws", environment = "r-pyvws", python = NULL) 
 
 #' Help on a function, class or value of the Python package
 #'
-#' @param what A function or value, such as `vws()$synthesize`, or a name, such as "Schema$read".
+#' @param what A function or value, such as `vws$synthesize`, or a name, such as "Schema$read".
 #'   Without it all names are listed.
 #' @return Nothing; the help is shown.
 #' @examples
@@ -73,6 +89,9 @@ vws_install <- function(from = "pyvws", environment = "r-pyvws", python = NULL) 
 #' @usage vws_help(what = NULL)
 #' @export vws_help
 NULL
+
+# A schema, or that of a file.
+schema_of <- function(schema) if (is.character(schema)) vws$Schema$read(schema) else schema
 
 # Arguments that were given: Python has its own defaults for the others.
 given <- function(...) Filter(Negate(is.null), list(...))

@@ -18,9 +18,9 @@
 #' @examples
 #' if (vws_available()) {
 #'   people <- data.frame(sex = rep(c("f", "m"), 60), job = rep(c("a", "b", "c"), 40))
-#'   public <- vws()$Schema(list(
-#'     sex = vws()$Column(model = "nominal", levels = c("f", "m")),
-#'     job = vws()$Column(model = "nominal", levels = c("a", "b", "c"))
+#'   public <- vws$Schema(list(
+#'     sex = vws$Column(model = "nominal", levels = c("f", "m")),
+#'     job = vws$Column(model = "nominal", levels = c("a", "b", "c"))
 #'   ))
 #'   release <- synthesize(people, public, "noisy-counts", epsilon = 2, datasets = 2)
 #'   print(release)
@@ -33,10 +33,10 @@ synthesize <- function(data, schema = NULL, mechanism = NULL, epsilon = NULL, de
     given(schema = schema, epsilon = epsilon, delta = delta, seed = seed),
     list(mechanism = mechanism, datasets = datasets, ...)
   )
-  made <- do.call(vws()$synthesize, c(list(data), settings))
+  made <- do.call(vws$synthesize, c(list(data), settings))
   folder <- if (is.null(out)) tempfile("pyvws-") else out
   made$write(folder, overwrite = overwrite)
-  public <- if (is.character(schema)) vws()$Schema$read(schema) else schema
+  public <- schema_of(schema)
   structure(
     list(
       datasets = lapply(made$datasets, as_in, like = data, schema = public),
@@ -79,7 +79,7 @@ NULL
 print.vws_release <- function(x, ...) {
   first <- x$datasets[[1]]
   cat(
-    length(x$datasets), " synthetic tables of ", nrow(first), " rows and ", ncol(first), " columns\n",
+    length(x$datasets), " synthetic table", if (length(x$datasets) > 1) "s", " of ", nrow(first), " rows and ", ncol(first), " columns\n",
     x$privacy$guarantee, ": epsilon ", format(x$privacy$epsilon_total), " for all of them\n",
     "folder: ", x$folder, "\n",
     sep = ""
@@ -99,6 +99,8 @@ summary.vws_release <- function(object, ...) {
 plot.vws_release <- function(x, original = NULL, columns = NULL, ...) {
   first <- x$datasets[[1]]
   shown <- if (is.null(columns)) utils::head(names(first), 4) else columns
+  strange <- setdiff(shown, names(first))
+  if (length(strange) > 0) stop("There is no column ", strange[1], ".", call. = FALSE)
   before <- graphics::par(mfrow = grDevices::n2mfrow(length(shown)))
   on.exit(graphics::par(before))
   for (name in shown) {
@@ -123,10 +125,14 @@ plot.vws_release <- function(x, original = NULL, columns = NULL, ...) {
 #' @param from The path of a file `schema.toml`, or a data frame to propose a schema from.
 #' @return A schema, with `$write(path)`, `$signed(name)` and `$columns`.
 #' @examples
-#' if (vws_available()) schema(vws()$example("households"))
+#' if (vws_available()) schema(vws$example("households"))
 #' @export
 schema <- function(from) {
-  if (is.data.frame(from)) vws()$Schema$propose(from) else vws()$Schema$read(from)
+  if (is.data.frame(from)) return(vws$Schema$propose(from))
+  if (!is.character(from) || length(from) != 1) {
+    stop("Give a data frame, or the path of a file schema.toml.", call. = FALSE)
+  }
+  vws$Schema$read(from)
 }
 
 #' Counts with noise: a proven guarantee, once for all tables
@@ -139,7 +145,7 @@ schema <- function(from) {
 #' if (vws_available()) noisy_counts(1, delta = 1e-6)
 #' @export
 noisy_counts <- function(epsilon, delta = 0, ...) {
-  vws()$NoisyCounts(epsilon = epsilon, delta = delta, ...)
+  vws$NoisyCounts(epsilon = epsilon, delta = delta, ...)
 }
 
 #' What a run would cost, before any record is read
@@ -150,11 +156,11 @@ noisy_counts <- function(epsilon, delta = 0, ...) {
 #' @return A forecast; its text is shown where it is printed.
 #' @examples
 #' if (vws_available()) {
-#'   level <- vws()$Column(model = "table", levels = c("no", "yes"))
-#'   forecast(vws()$Schema(list(a = level, b = level)), 600, mechanism = "noisy-counts", epsilon = 1)
+#'   level <- vws$Column(model = "table", levels = c("no", "yes"))
+#'   forecast(vws$Schema(list(a = level, b = level)), 600, mechanism = "noisy-counts", epsilon = 1)
 #' }
 #' @export
-forecast <- function(schema, records, ...) vws()$forecast(schema, records = records, ...)
+forecast <- function(schema, records, ...) vws$forecast(schema, records = records, ...)
 
 #' Two pages of a release, for the board and for the public
 #'
@@ -195,6 +201,6 @@ run_command <- function(words) {
     python, c("-m", "pyvws", shQuote(words)),
     stdout = TRUE, stderr = TRUE, env = "LD_LIBRARY_PATH="
   ))
-  if (!is.null(attr(said, "status"))) stop(paste(said, collapse = "\n"), call. = FALSE)
-  said
+  if (is.null(attr(said, "status"))) return(said)
+  stop(vws("pyvws.r.help")$in_r(sub("^Error: ", "", paste(said, collapse = " "))), call. = FALSE)
 }

@@ -93,6 +93,36 @@ def fit_slopes(
     n: int,
 ) -> Floats:
     """What a fit minimises, over 100, and 1 plus its slopes over 1000, at these logits."""
+    counts, at = _fitted(shares, codes, noisy, noisy_first, scales, laplace, n)
+    value, (of_shares, of_codes) = counts.penalised(at)
+    slopes = np.concatenate([of_shares, of_codes.ravel()])
+    return np.append(value / 100.0, 1.0 + slopes / 1000.0)
+
+
+def fit_ties(
+    shares: Floats,
+    codes: Floats,
+    noisy: Floats,
+    noisy_first: Floats,
+    scales: Floats,
+    laplace: bool,
+    n: int,
+) -> Floats:
+    """1 and what the shares of the pair have more than those of the classes at these logits."""
+    counts, at = _fitted(shares, codes, noisy, noisy_first, scales, laplace, n)
+    own = np.exp(at.shares) / np.exp(at.shares).sum()
+    return 1.0 + counts.ties(own, counts.profiles(at.codes))[:2, 2:].ravel()
+
+
+def _fitted(
+    shares: Floats,
+    codes: Floats,
+    noisy: Floats,
+    noisy_first: Floats,
+    scales: Floats,
+    laplace: bool,
+    n: int,
+) -> tuple[PenalisedCounts, Logits]:
     levels = tuple(map(str, range(len(noisy) // 2)))
     second = Column(model="nominal", levels=levels)
     counts = PenalisedCounts(
@@ -105,10 +135,7 @@ def fit_slopes(
         )
     )
     prior = np.tile(counts.margins, (len(shares), 1))
-    at = Logits(np.asarray(shares), np.asarray(codes).reshape(prior.shape), prior)
-    value, (of_shares, of_codes) = counts.penalised(at)
-    slopes = np.concatenate([of_shares, of_codes.ravel()])
-    return np.append(value / 100.0, 1.0 + slopes / 1000.0)
+    return counts, Logits(np.asarray(shares), np.asarray(codes).reshape(prior.shape), prior)
 
 
 def logistic_means(n: int, noisy: Floats, scale: float) -> Floats:

@@ -1,0 +1,180 @@
+"""Several datasets for intervals, each from a fit of its own to the noisy counts.
+
+To the noisy counts S each dataset adds noise e of the same law, from the public seed, and fits the
+classes to S + e. So fits differ by what noise could have done to the counts. For an estimate A S
+that is linear in the counts, datasets have the variance of A S between them: that of its posterior
+under a flat prior. Records come near to the counts that a fit expects of measured pairs, and
+chance alone joins the codes of other pairs within a class.
+
+A fit holds less of the dependence M - I between columns than there is, for expected counts M and
+the products I of their margins. By Stein's identity the share that is kept is
+
+    k = sum w [(M - I)(S - I) - cov(M - I, e - I)] / sum w [(S - I)^2 - var(e - I)]
+
+over measured cells, with w = 1 / sigma^2 and the covariances between fits. It is exact for Gaussian
+noise. So the codes' shares in classes move away from the margins, phi = m + g (phi - m), by the g
+at which each fit has 1 / k of its dependence. Datasets then have little bias and more variance, so
+the plain combining rules hold. Where the dependence does not stand out of the noise, nothing moves.
+All of it is post-processing, so it costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws._base.cores import steady_sums
+from pyvws.mechanisms.counts.best_file import best_records
+from pyvws.mechanisms.counts.classes import Imputed
+from pyvws.mechanisms.counts.fitted_classes import (
+    FittedClasses,
+    Further,
+    PenalisedCounts,
+    one_fit,
+)
+from pyvws.mechanisms.counts.given_records import with_given, without_given
+from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.triple_records import in_pairs
+
+_STANDS_OUT: Final = 2.0  # Deviations of the sum of squares of noise.
+_LEAST_KEPT: Final = 0.25  # Of the dependence; less is taken as this.
+_FURTHEST: Final = 3.0  # Times that a class may move from the margins.
+_HALVINGS: Final = 12  # Of the steps to how far it moves.
+_RAKED: Final = 10  # Passes that give classes their margins again.
+
+
+def drawn_fits(
+    noisy: Measurements, *, datasets: int, classes: int, seed: int, further: Further | None = None
+) -> Imputed:
+    """Records of so many fits, of a table that classes can give (`are_fitted`)."""
+    further = further if further is not None and further.kappa else None
+    streams = np.random.SeedSequence([seed, 3]).spawn(datasets)
+    with steady_sums():
+        fits, sums, misfit = [], _Sums(without_given(in_pairs(noisy))), 0.0
+        for stream in streams:
+            rng = np.random.default_rng(stream)
+            counts = PenalisedCounts(without_given(in_pairs(once_more(noisy, rng))))
+            fit = one_fit(counts, classes, rng, further)
+            sums.add(counts, *fit)
+            fits.append((fit, rng))
+            misfit += counts.misfit(*fit) / (2.0 * datasets)  # Of the noise of both.
+        more = 1.0 / sums.kept
+        codes = []
+        for stream, ((shares, profiles), rng) in zip(streams, fits, strict=True):
+            own = once_more(noisy, np.random.default_rng(stream))
+            paired = in_pairs(own)
+            counts = PenalisedCounts(without_given(paired))
+            profiles = with_dependence(counts, shares, profiles, more)
+            ties = counts.ties(shares, profiles)
+            fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit)
+            near, towards = counts.precision > 0.0, without_given(own)
+            records = best_records(fitted, noisy.records, rng, near, towards)
+            codes.append(with_given(records, paired, rng))
+    return Imputed(
+        codes=codes,
+        numbers=[{} for _ in codes],
+        misfit=misfit,
+        accepted=None,
+        moved=None,
+        classes=classes,
+        diagnostics=None,
+        apart=0.0,
+    )
+
+
+def once_more(noisy: Measurements, rng: np.random.Generator) -> Measurements:
+    """The noisy counts and number of records under noise of the same law once more."""
+    of_cells = np.repeat(noisy.scales, noisy.table.sizes) * noisy.table.possible
+    draw = rng.laplace if noisy.laplace else rng.normal
+    counts = noisy.counts + draw(0.0, 1.0, len(of_cells)) * of_cells
+    number = noisy.records + draw(0.0, 1.0) * noisy.records_scale
+    return replace(noisy, counts=counts, records=max(1, int(np.rint(number))))
+
+
+class _Sums:
+    """Sums over fits, of the cells of measured pairs: what the share that is kept follows from."""
+
+    def __init__(self, noisy: Measurements) -> None:
+        self.counts, self.fits = PenalisedCounts(noisy), 0
+        self.product = np.zeros_like(self.counts.square)  # I,
+        self.depends = np.zeros_like(self.counts.square)  # M - I,
+        self.noise = np.zeros_like(self.counts.square)  # e - I,
+        self.crossed = np.zeros(2)  # and the last two times e - I, weighted.
+
+    def add(self, own: PenalisedCounts, shares: Floats, profiles: Floats) -> None:
+        """Add the fit of counts under noise once more."""
+        product, depends = dependence(shares, profiles, self.counts.noisy.records)
+        noise = own.square - self.counts.square - product
+        self.fits += 1
+        self.product += product
+        self.depends += depends
+        self.noise += noise
+        self.crossed += [np.vdot(self._weights * x, noise) for x in (depends, noise)]
+
+    @property
+    def _weights(self) -> Floats:
+        """1 / sigma^2 of the cells of pairs, 0 of others."""
+        if not self.counts.noisy.laplace:
+            return self.counts.precision
+        return np.asarray(0.5 * self.counts.precision**2)
+
+    @property
+    def kept(self) -> float:
+        """The share of the dependence that fits keep, up to 1; 1 where it does not stand out."""
+        fits, weights = self.fits, self._weights
+        if fits < 2:
+            return 1.0
+        noise, depends = self.noise / fits, self.depends / fits
+        means = np.array([np.vdot(weights * x, noise) for x in (depends, noise)])
+        spread = (self.crossed - fits * means) / (fits - 1)
+        whole = self.counts.square - self.product / fits
+        held, all_of_it = (np.vdot(weights * x, whole) for x in (depends, whole))
+        squares = 5.0 if self.counts.noisy.laplace else 2.0  # Their variance, in sigma^2.
+        by_chance = (2.0 * squares * (weights > 0.0).sum()) ** 0.5  # Pairs stand there both ways.
+        if all_of_it - spread[1] <= _STANDS_OUT * by_chance:
+            return 1.0
+        share = (held - spread[0]) / (all_of_it - spread[1])
+        return float(np.clip(share, _LEAST_KEPT, 1.0))
+
+
+def dependence(shares: Floats, profiles: Floats, records: float) -> tuple[Floats, Floats]:
+    """The products of margins (sum of L, sum of L), and what expected counts have beside them."""
+    margins = shares @ profiles
+    product = records * np.outer(margins, margins)
+    return product, (profiles * (records * shares)[:, None]).T @ profiles - product
+
+
+def with_dependence(
+    counts: PenalisedCounts, shares: Floats, profiles: Floats, more: float
+) -> Floats:
+    """Profiles (H, sum of L) with so many times the dependence of measured pairs, or near it.
+
+    Margins stay, and so does what rules bar. Codes that a class hardly has leave it first.
+    """
+    if more <= 1.0:
+        return profiles
+    _, depends = dependence(shares, profiles, 1.0)
+    weighted = counts.precision * depends
+    wanted = more * np.vdot(weighted, depends)
+    low, high, moved = 1.0, _FURTHEST, profiles
+    for _ in range(_HALVINGS):
+        middle = (low * high) ** 0.5
+        moved = _moved(counts, shares, profiles, middle)
+        if np.vdot(weighted, dependence(shares, moved, 1.0)[1]) < wanted:
+            low = middle
+        else:
+            high = middle
+    return moved
+
+
+def _moved(counts: PenalisedCounts, shares: Floats, profiles: Floats, times: float) -> Floats:
+    """Profiles so many times as far from the margins, which are theirs again."""
+    margins = shares @ profiles
+    moved = np.maximum(margins + times * (profiles - margins), 0.0) * (profiles > 0.0)
+    moved = counts.shares_of_columns(moved)
+    for _ in range(_RAKED):
+        moved = counts.shares_of_columns(moved * (margins / np.maximum(shares @ moved, 1e-300)))
+    return moved

@@ -1,0 +1,167 @@
+"""Counted sets of three columns in the best file: a fit of their pairs, then swaps towards them.
+
+Classes are fitted to the pairs that the triples add up to, which takes a part of the time that
+triples would. What the triples' noisy counts have beyond the records of that fit is kept so far as
+it stands out of the noise. Codes are then swapped within classes towards it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
+from pyvws.mechanisms.counts.cliques import clique
+from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance
+from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.privacy.budget import deviation_of
+
+_PASSES: Final = 8  # Of swaps over all records,
+_LEAST: Final = 2  # and fewer, but two, of more records than
+_MANY: Final = 50_000  # these.
+
+
+def _triples(noisy: Measurements) -> list[int]:
+    cliques = enumerate(noisy.table.cliques)
+    return [q for q, crossed in cliques if len(crossed.columns) == 3 and not crossed.groups]
+
+
+def in_pairs(noisy: Measurements) -> Measurements:
+    """The noisy counts with the pairs that sets of three columns add up to in their place.
+
+    A pair is the mean over the sets that have it, by their precision. Without such sets the counts
+    are the given ones.
+    """
+    table, triples = noisy.table, _triples(noisy)
+    if not triples:
+        return noisy
+    sums: dict[tuple[str, ...], tuple[Floats, float, Any]] = {}
+
+    def add(q: int, pair: tuple[str, ...], sizes: tuple[int, ...], axis: int) -> None:
+        own = slice(*table.offsets[q : q + 2])
+        precision = 1.0 / (sizes[axis] * float(noisy.deviations[q]) ** 2)
+        counts = noisy.counts[own].reshape(sizes).sum(axis=axis)
+        possible = table.possible[own].reshape(sizes).any(axis=axis)
+        total, of_all, before = sums.get(pair, (np.zeros(1), 0.0, True))
+        sums[pair] = total + precision * counts, of_all + precision, before & possible
+
+    for q in triples:
+        crossed = table.cliques[q]
+        for axis in range(3):
+            add(q, crossed.columns[:axis] + crossed.columns[axis + 1 :], crossed.sizes, axis)
+    kept = [q for q in range(len(table.cliques)) if q not in triples]
+    for q in [q for q in kept if table.sets[q] in sums and not table.cliques[q].groups]:
+        add(q, table.sets[q], (*table.cliques[q].sizes, 1), 2)
+        kept.remove(q)
+    cliques = [*(table.cliques[q] for q in kept), *(clique(table.columns, pair) for pair in sums)]
+    parts = [slice(*table.offsets[q : q + 2]) for q in kept]
+    means = [np.rint(total / precision).ravel() for total, precision, _ in sums.values()]
+    return replace(
+        noisy,
+        table=replace(
+            table,
+            cliques=tuple(cliques),
+            weights=(1.0,) * len(cliques),
+            offsets=np.cumsum([0, *(crossed.size for crossed in cliques)], dtype=np.int64),
+            possible=np.concatenate(
+                [*(table.possible[own] for own in parts), *(x[2].ravel() for x in sums.values())]
+            ).astype(np.bool_),
+        ),
+        counts=np.concatenate([*(noisy.counts[own] for own in parts), *means]).astype(np.int64),
+        scales=np.array(
+            [
+                *noisy.scales[kept],
+                *(x[1] ** -0.5 / deviation_of(noisy.laplace) for x in sums.values()),
+            ]
+        ),
+    )
+
+
+def swapped_towards(
+    x: Codes, start: NDArray[np.int64], noisy: Measurements, rng: np.random.Generator
+) -> None:
+    """Swap codes of records x (n, K), class by class from `start` (H + 1,) on, where triples gain.
+
+    A swap leaves each class its codes.
+    """
+    table, triples = noisy.table, _triples(noisy)
+    place = {name: k for k, name in enumerate(table.columns)}
+    K, gap = len(place), np.zeros(len(table.possible))
+    first = np.full((K, K, K), -1, dtype=np.int64)
+    steps = np.zeros((K, K, K, 3), dtype=np.int64)
+    for q in triples:
+        crossed = table.cliques[q]
+        columns = [place[name] for name in crossed.columns]
+        own = slice(*table.offsets[q : q + 2])
+        step = crossed.sizes[1] * crossed.sizes[2], crossed.sizes[2], 1
+        for order in permutations(range(3)):
+            at = tuple(columns[axis] for axis in order)
+            first[at], steps[at] = own.start, [step[axis] for axis in order]
+        cells = x[:, columns].astype(np.int64) @ np.array(step)
+        apart = noisy.counts[own] - np.bincount(cells, minlength=crossed.size)
+        apart = np.where(table.possible[own], apart, 0.0)
+        squares = np.asarray((apart**2).sum() / noisy.deviations[q] ** 2)
+        likely = most_by_chance(table.possible[own].sum(), noisy.laplace)
+        gap[own] = kept_of_gap(likely, squares) * apart
+    if triples:
+        passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // max(1, len(x))))
+        _swap(x, start, gap, first, steps, passes, rng)
+
+
+@kernel
+def _swap(
+    x: Codes,
+    start: NDArray[np.int64],
+    gap: Floats,
+    first: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    passes: int,
+    rng: np.random.Generator,
+) -> int:
+    """As `swapped` of pairs: `gap` (C,) are expected less actual counts of triples of codes.
+
+    `first` (K, K, K) says where the cells of three columns begin, -1 for none, and `steps`
+    (K, K, K, 3) how many cells a code more of each is. Returns the number of swaps.
+    """
+    K, done = x.shape[1], 0
+    for _ in range(passes):
+        for h in range(len(start) - 1):
+            low, m = start[h], start[h + 1] - start[h]
+            for i in range(low, low + m):
+                for k in range(K):
+                    j = low + min(int(rng.random() * m), m - 1)
+                    u, v = x[i, k], x[j, k]
+                    if u == v:
+                        continue
+                    change = 0.0  # Half of that of the sum of squares; then, where it falls, swap.
+                    for swapping in range(2):
+                        if swapping == 1 and change >= 0.0:
+                            break
+                        for a in range(K):
+                            for b in range(a):
+                                if first[k, a, b] < 0:
+                                    continue
+                                step = steps[k, a, b]
+                                at = first[k, a, b] + x[i, a] * step[1] + x[i, b] * step[2]
+                                other = first[k, a, b] + x[j, a] * step[1] + x[j, b] * step[2]
+                                if at == other:
+                                    continue
+                                p, q = at + u * step[0], other + v * step[0]
+                                r, s = at + v * step[0], other + u * step[0]
+                                if swapping == 0:
+                                    change += gap[p] + gap[q] - gap[r] - gap[s] + 2.0
+                                else:
+                                    gap[p] += 1.0
+                                    gap[q] += 1.0
+                                    gap[r] -= 1.0
+                                    gap[s] -= 1.0
+                    if change < 0.0:
+                        done += 1
+                        x[i, k], x[j, k] = v, u
+    return done

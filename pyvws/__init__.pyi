@@ -199,6 +199,7 @@ def synthesize(
     classes: int | None = None,
     sweeps: int | None = None,
     chains: int | None = None,
+    best_file: bool | None = None,
     draws: int = 1000,
     warmup: int = 1000,
     target_accept: float = 0.8,

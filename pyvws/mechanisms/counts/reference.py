@@ -125,7 +125,7 @@ class ReferencePrior:
         if counting.reference is None or not noisy.records:
             return None
         counts = PenalisedCounts(without_given(in_pairs(noisy)))
-        return cls(ReferenceRecords.of(counting, noisy), counts)
+        return cls(ReferenceRecords.of(counting, noisy), counts, counting.reference)
 
     @property
     def _n(self) -> float:

@@ -291,4 +291,4 @@ def test_a_release_says_its_reference_and_is_made_again_with_it(tmp_path: Path) 
     later = _run(_table(2, 700), str(out), after=str(out))
     assert later.privacy["counts"]["reference"]["is_release"]
     assert "counts-reference-release" in json.dumps(later.privacy["caveat_keys"])
-    assert later.privacy["epsilon_total"] < later.privacy["epsilon_of_all_releases"]
+    assert later.privacy["costs_together"]["releases"]["strict"] == 2

@@ -134,11 +134,8 @@ class NoisyCounts(MechanismBase):
     model: str = "classes"
     reference: str | None = setting(
         None,
-        "A public table of other records, or the folder of an earlier release, whose ties of "
-        "columns enter the fit of a single dataset.",
-        more="In Python a frame too. The table must be published apart from yours. An earlier "
-        "release of the same records belongs in `after` too. The path stands in run.toml as it is "
-        "given.",
+        "A public table, or the folder of an earlier release, whose ties of columns enter fits.",
+        more="In Python a frame too.",
     )
 
     def __post_init__(self) -> None:

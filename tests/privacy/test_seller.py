@@ -344,7 +344,7 @@ def test_a_table_that_is_read_beside_the_seller_is_seen(
 
 def test_records_of_a_reference_are_told_inside_alone() -> None:
     found = [RUNS["noisy-counts, reference"](seed).summary["reference"] for seed in (1, 2)]
-    assert [own["is_more"] for own in found] == [True, False]
+    assert found[0]["found"] > 0.9 > found[1]["found"]
     assert [own["warning"] is None for own in found] == [False, True]
 
 

@@ -3,9 +3,9 @@
 The first table is one of `pyvws_studies.whole_tables`: ten columns of NIST's excerpt of the
 American Community Survey 2019 for Massachusetts (ma2019.csv) [nist2023], which have the levels of
 the file's own documentation. With a schema of the file a second table has all its columns, whose
-numbers are scored in public cells. Each row is the mean over runs under fresh noise, so a second study prints
-other last digits. Where sets of three columns are not counted, their score shows what the model
-holds. Tables that other tools make of the same records stand beside, by the same scores.
+numbers are scored in public cells. Each row is the mean over runs under fresh noise, so a second
+study prints other last digits. Where sets of three columns are not counted, their score shows what
+the model holds. Tables that other tools make of the same records stand beside, by the same scores.
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
+from pyvws.mechanisms.counts import counting
 from pyvws.mechanisms.counts.chosen_cells import MOST_CHOSEN
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import Conditional
-from pyvws.release import noisy_counts
 from pyvws.synthesis.cost import Cost, check_cost, expected_cost, expected_of_counts
 from pyvws.synthesis.forecast import _cap, _Counts
 from pyvws.synthesis.loop import Listener
@@ -419,7 +419,7 @@ def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
     noisy: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The true number is 60 in both runs, so a refusal tells no more than the noisy number."""
-    monkeypatch.setattr(noisy_counts, "bought_number", lambda *_: noisy)
+    monkeypatch.setattr(counting, "bought_number", lambda *_: noisy)
     run: Any = {"schema": PAIR, "mechanism": vws.NoisyCounts(epsilon=1.0), "datasets": 2}
     if noisy == 40:
         assert len(vws.synthesize(FEW, **run).datasets[0]) == noisy

@@ -318,7 +318,7 @@ def _draw_beside(sells: Any, name: str, width: float, made: Any) -> Any:
 BESIDE: dict[str, tuple[tuple[str, ...], str, Any]] = {
     "the number of records": (
         ("noisy-counts", "noisy-counts, delta", "noisy-counts, units", "noisy-counts, in steps"),
-        "pyvws.release.noisy_counts.bought_number",
+        "pyvws.mechanisms.counts.counting.bought_number",
         _exact_number,
     ),
     "exact counts": (

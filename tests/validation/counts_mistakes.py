@@ -313,7 +313,7 @@ def sets_of_the_table(measured: Any) -> Any:
 
 
 _NOISE_OF = "pyvws.mechanisms.counts.measurements:noise_of"
-_BOUGHT = "pyvws.release.noisy_counts:"
+_BOUGHT = "pyvws.mechanisms.counts.counting:"
 _SELLER = "pyvws.privacy.seller:"
 _COUNTED = "pyvws.release.synthesizer:check_table"
 _PLACES = "pyvws.plan.reading:places_in"

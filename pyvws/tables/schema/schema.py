@@ -303,9 +303,7 @@ class Schema:
         if self.members is not None:
             given["members"] = self.members.entries
         columns = {name: x for name, x in self.columns.items() if name not in self.derived}
-        return schema_text(
-            given, columns, without, under_review=self.under_review, paid=self.paid
-        )
+        return schema_text(given, columns, without, under_review=self.under_review, paid=self.paid)
 
     @property
     def private(self) -> tuple[str, ...]:

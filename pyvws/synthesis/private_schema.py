@@ -57,8 +57,10 @@ def buy_schema(
     ----------
     frame : table
         The confidential table.
-    epsilon, delta : float
-        What all of it costs together; larger = less private. Levels need a delta above 0.
+    epsilon : float
+        What all of it costs together; larger = less private.
+    delta : float
+        The delta of that; private levels need one above 0. Larger = less private.
     known : Schema or path, optional
         What is known of the columns, on the word of whoever gives it, and which entries are
         "private". By default every column is private, in the order of the header.

@@ -212,7 +212,7 @@ def counts_run(
         listener.line(f"  {forecast_words(phrase)}")
     most, fits = settings.most_seconds, settings.datasets if are_fitted(noisy.table) else 0
     refuse_delta(settings, noisy.records)
-    how = {"fits": fits, "in_steps": isinstance(records, CountedInSteps)}
+    how: dict[str, Any] = {"fits": fits, "in_steps": isinstance(records, CountedInSteps)}
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
     check_cost(cost, most, strict=False, listener=listener)
     written = {"schema": bought.schema}

@@ -268,8 +268,8 @@ def _of_counts(
         noise = counting.noise(asked.budget, hidden=False)
         settled, _, why = counting.settled(noise, N - out)
         notes, table = [*notes, *filter(None, [why])], settled.table
-        fits = run.datasets if are_fitted(table) else 0
-        cost = expected_of_counts(asked, table, N - out, most=most, fits=fits)
+        drawn = run.datasets if are_fitted(table) else 0
+        cost = expected_of_counts(asked, table, N - out, most=most, fits=drawn)
         notes += [*_time("time-of-counts", cost, most, {}), *not_counted(table)]
         clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
         if not found.stand_out(clear):

@@ -111,11 +111,8 @@ def test_chains_that_disagree_are_said_everywhere(tmp_path: Path, monkeypatch):
         release = vws.synthesize(
             frame,
             schema=vws.Schema(columns),
-            mechanism="noisy-counts",
-            epsilon=1,
+            mechanism=vws.NoisyCounts(epsilon=1.0, model="conditionals", sweeps=20, chains=3),
             datasets=2,
-            sweeps=20,
-            chains=3,
         )
     assert release.privacy["guarantee"] == "dp"  # What follows the counts changes no guarantee.
     assert release.summary["imputation"]["diagnostics"]["rhat_max"] == 1.25

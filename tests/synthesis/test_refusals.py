@@ -108,8 +108,12 @@ REFUSED: dict[str, dict[str, Any]] = {
     "counts-family": counts(pay=replace(PAY, model="normal-mixture"), tables=("pay",)),
     "too-few-sweeps": {
         **table(sex=SEX),
-        "mechanism": vws.NoisyCounts(epsilon=1.0, sweeps=9, chains=1),
+        "mechanism": vws.NoisyCounts(epsilon=1.0, model="conditionals", sweeps=9, chains=1),
         "datasets": 6,
+    },
+    "best-file-of-chains": {
+        **table(sex=SEX),
+        "mechanism": vws.NoisyCounts(epsilon=1.0, model="conditionals", best_file=True),
     },
     "window-of-no-bound": {**CLAMPED, "accounting": "window"},
     "match-and-epsilon": {**Y, "mechanism": vws.ScalarWeighted(match=2.0), "epsilon": 2.0},

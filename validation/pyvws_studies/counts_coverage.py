@@ -2,9 +2,9 @@
 
 The population has categories, whose shares in all cells are known. Each column depends on two
 columns before it, so no product of pairs gives the population. Each replicate draws databases of n
-records, counts them under fresh noise with a noisy n, and imputes datasets. What is counted are all
-pairs, or the pairs of the first column alone, which leaves other pairs to the model. No triple is
-counted.
+records, counts them under fresh noise with a noisy n, and makes datasets of the counts: by fits of
+their own, as a run does, and by the chains that other models take. What is counted are all pairs,
+or the pairs of the first column alone, which leaves other pairs to the model. No triple is counted.
 
 Figures are the shares of cells of margins, pairs and triples. Their truth is the population's
 share, or that of the confidential table. Pairs of cells whose share is two points or more off the
@@ -32,6 +32,7 @@ from pyvws.evaluation.combining_rules import OF, combine
 from pyvws.evaluation.counted_cells import counted_cells
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_number,
@@ -52,8 +53,10 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "concentration": 1.5,
     "runs": [
         {"n": 1_000, "epsilon": 1.0, "delta": 1e-5},
+        {"n": 1_000, "epsilon": 4.0, "delta": 1e-5},
         {"n": 1_000, "epsilon": 1.0, "delta": 0.0},
-        {"n": 10_000, "epsilon": 2.0, "delta": 0.0, "every": 5},
+        {"n": 7_634, "epsilon": 1.0, "delta": 1e-5, "every": 3},
+        {"n": 7_634, "epsilon": 4.0, "delta": 1e-5, "every": 3},
     ],
     "measure": {"all_pairs": ["pairs"], "pairs_of_a": ["a:b", "a:c", "a:d"]},
     "least_share": 0.02,
@@ -70,7 +73,7 @@ least distance from the product of the margins that makes a pair a strong one. A
 has `every`: it takes each such replicate alone."""
 
 KINDS: Final = ("margin", "measured pair", "strong pair", "other pair", "triple")
-METHODS: Final = ("imputed", "counted", "confidential", "one dataset")
+METHODS: Final = ("fits", "chains", "counted", "confidential", "one dataset")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,19 +149,18 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     seller = Seller.of_noise(sold, records)
     number = bought_number(seller, len)
     noisy = bought_tables(seller, sold, table, lambda codes: codes, records=number)
-    imputed = impute(
-        noisy,
-        datasets=settings["datasets"],
-        classes=settings["classes"],
-        sweeps=settings["sweeps"],
-        chains=settings["chains"],
-        seed=whole_seed(seed.spawn(1)[0]),
-    )
+    asked = {name: settings[name] for name in ("datasets", "classes")}
+    asked["seed"] = whole_seed(seed.spawn(1)[0])
+    chains = {name: settings[name] for name in ("sweeps", "chains")}
+    made = {
+        "fits": drawn_fits(noisy, **asked).codes,
+        "chains": impute(noisy, **asked, **chains).codes,
+    }
     figures = list(_figures(settings, table, whole))
     noise = float(noisy.deviations.mean()) / run["n"]
     place = {**run, "noise": noise, "measure": name, "replicate": key[2]}
     counted = {of: _counted(noisy, whole.schema, of, settings["level"]) for of in OF}
-    rows = _rows(settings["level"], figures, records, imputed.codes, counted)
+    rows = _rows(settings["level"], figures, records, made, counted)
     return Result([{**place, **row} for row in rows])
 
 
@@ -217,7 +219,7 @@ def _rows(
     level: float,
     figures: list[_Figure],
     records: Codes,
-    datasets: list[Codes],
+    made: Mapping[str, list[Codes]],
     counted: Mapping[str, Mapping[Any, tuple[float, float]]],
 ) -> Iterator[dict[str, Any]]:
     """A row for each kind of figure, truth and method."""
@@ -232,18 +234,19 @@ def _rows(
     for figure in figures:
         own = figure.of(records)
         truth = {"population": figure.share, "table": own}
-        shares = np.array([figure.of(codes) for codes in datasets])
-        variances = [q * (1.0 - q) / len(codes) for q, codes in zip(shares, datasets, strict=True)]
+        shares = {by: np.array([figure.of(x) for x in own]) for by, own in made.items()}
+        variances = {by: q * (1.0 - q) / len(made[by][0]) for by, q in shares.items()}
         for whose in OF:
-            combined = combine(shares, variances, of=whose).interval(level)
-            see("imputed", whose, combined, truth[whose])
+            for by, own_shares in shares.items():
+                combined = combine(own_shares, variances[by], of=whose).interval(level)
+                see(by, whose, combined, truth[whose])
             direct = counted[whose].get((figure.places, figure.codes))
             if direct is not None:
                 see("counted", whose, direct, truth[whose])
         half = z * (own * (1.0 - own) / len(records)) ** 0.5
         see("confidential", "population", (own - half, own + half), figure.share)
-        half = z * variances[0] ** 0.5
-        alone = (shares[0] - half, shares[0] + half)
+        half = z * variances["fits"][0] ** 0.5
+        alone = (shares["fits"][0] - half, shares["fits"][0] + half)
         see("one dataset", "population", alone, figure.share)
     for (method, whose, kind), seen in held.items():
         within, width = map(float, np.mean(seen, axis=0))
@@ -323,7 +326,7 @@ def _table(run: Mapping[str, Any], name: str, lines: list[dict[str, Any]]) -> An
 STUDY = ReplicatedStudy(
     name="counts-coverage",
     settings=SETTINGS,
-    replicates=200,
+    replicates=60,
     keys=partial(keys, SETTINGS),
     replicate=replicate,
     report=report,

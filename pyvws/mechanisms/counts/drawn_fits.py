@@ -89,9 +89,9 @@ def once_more(noisy: Measurements, rng: np.random.Generator) -> Measurements:
     """The noisy counts and number of records under noise of the same law once more."""
     of_cells = np.repeat(noisy.scales, noisy.table.sizes) * noisy.table.possible
     draw = rng.laplace if noisy.laplace else rng.normal
-    counts = noisy.counts + draw(0.0, 1.0, len(of_cells)) * of_cells
+    more = np.rint(draw(0.0, 1.0, len(of_cells)) * of_cells).astype(np.int64)
     number = noisy.records + draw(0.0, 1.0) * noisy.records_scale
-    return replace(noisy, counts=counts, records=max(1, int(np.rint(number))))
+    return replace(noisy, counts=noisy.counts + more, records=max(1, int(np.rint(number))))
 
 
 class _Sums:

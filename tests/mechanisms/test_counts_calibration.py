@@ -26,7 +26,8 @@ def _records(rng: np.random.Generator, prior: np.ndarray) -> np.ndarray:
     """Codes (n, 2) of the prior: two classes, and a prior of each column's shares in common."""
     first = rng.beta(1.0, max(rng.gamma(0.25, 4.0), 1e-12))
     z = (rng.random(_N) >= first).astype(np.intp)
-    share = [rng.beta(*prior[rng.integers(len(prior))], 2) for _ in "ab"]
+    common = prior[rng.integers(len(prior), size=2)]
+    share = [rng.beta(a, b, 2) for a, b in common]
     return np.column_stack([rng.random(_N) < own[z] for own in share]).astype(np.int32)
 
 

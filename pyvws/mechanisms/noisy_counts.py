@@ -83,8 +83,8 @@ class NoisyCounts(MechanismBase):
     measure: tuple[str, ...] | str = setting(
         (PAIRS,),
         "What is counted: pairs, triples, margins, predictors, auto, and sets such as a:b:c.",
-        more="auto takes margins, pairs or triples by noise, cells and a public or noisy number of "
-        "records. a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a "
+        more="auto takes one of the first three, by a public rule. "
+        "a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a "
         "tuple of names, or a dict with columns, cuts and share.",
     )
     tables: tuple[str, ...] | str = setting(

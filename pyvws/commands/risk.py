@@ -103,7 +103,7 @@ def risk(
     if keys is not None and outcome is not None:
         raise UsageError.by("keys-and-outcome")
     if outcome is None:
-        if keys is None and schema is None and not any(map(run_schema, synthetic)):
+        if keys is None and not any([schema, *map(run_schema, synthetic)]):
             raise UsageError.by("risk-without-keys")
         read = read_tables(original, synthetic, schema)
         asked: Any = None if keys is None else names(keys), names(target), holdout, reference

@@ -99,13 +99,13 @@ def schema(
         if not overwrite:
             raise OutputError(f"{out} exists. Name another file, or use --overwrite.")
     of_purchase = (epsilon, delta or None, known, records)
-    if not private and any(given is not None for given in of_purchase):
+    if not private and any(one is not None for one in of_purchase):
         raise UsageError.by("purchase-without-private")
     if private:
         if accept is not None or plan or epsilon is None:
             raise UsageError.by("private-alone")
-        given = {"known": known, "records": records, "neighbours": neighbours}
-        _buy(table, out, {"epsilon": epsilon, "delta": delta, **given}, quiet, as_json)
+        asked = {"known": known, "records": records, "neighbours": neighbours}
+        _buy(table, out, {"epsilon": epsilon, "delta": delta, **asked}, quiet, as_json)
         return
     if accept is not None:
         _accept(table, accept, out, plan, quiet, as_json)
@@ -115,10 +115,10 @@ def schema(
     schema.write(out)
     expected: list[str] = []
     if plan:
-        records = source if reference is None else forecast_records(table, reference)
+        read = source if reference is None else forecast_records(table, reference)
         public = reference is not None
         try:
-            expected = forecast(schema, records.with_codes, public=public, mechanism="lw").lines
+            expected = forecast(schema, read.with_codes, public=public, mechanism="lw").lines
         except InputError as error:  # The proposal is written all the same.
             expected = [forecast_words(Phrase("none", {"why": error}))]
     labels = display_names(list(schema.columns))

@@ -26,6 +26,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws.evaluation.original_and_datasets import described
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -87,7 +88,7 @@ def proposed_keys(
     """
     columns = {
         name: column
-        for name, column in ({} if schema is None else schema.columns).items()
+        for name, column in described(schema).items()
         if name in names and name not in but and column.role in ("public", "synthesize")
     }
     known = [name for name, column in columns.items() if column.known]

@@ -317,8 +317,8 @@ def table_risk(
         replace(score("copies_of_uniques", copied), chance=chance[0], chance_margin=chance[1]),
         score("closest", nearer),
     )
-    pairs = (_places(tables, known, bins, first, table) for table in datasets)
-    added, largest = key_contributions(known, pairs)
+    coded = (np.array([*_coded(tables, known, bins, first, table)]) for table in datasets)
+    added, largest = key_contributions(known, ((both[:, :N], both[:, N:]) for both in coded))
     by_name = {entry.name: entry.value for entry in scores}
     numbers = [name for name in tables.by_data if name in tables.edges]
     return TableRisk(
@@ -371,18 +371,6 @@ def _patterns(
     for places in _coded(tables, names, binned, first, second):
         _, codes = np.unique(codes * (places.max() + 1) + places, return_inverse=True)
     return codes[:count], codes[count:]
-
-
-def _places(
-    tables: PlainTables,
-    names: Sequence[str],
-    binned: Mapping[str, Any],
-    first: Plain,
-    second: Plain,
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Codes (K, N) and (K, N_s) of columns' values in both tables."""
-    both = np.array([*_coded(tables, names, binned, first, second)])
-    return both[:, : len(first[names[0]])], both[:, len(first[names[0]]) :]
 
 
 def _coded(

@@ -83,8 +83,8 @@ class NoisyCounts(MechanismBase):
     measure: tuple[str, ...] | str = setting(
         (PAIRS,),
         "What is counted: pairs, triples, margins, predictors, auto, and sets such as a:b:c.",
-        more="auto takes margins, pairs or triples by noise, cells and a public or noisy number of "
-        "records. a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a "
+        more="auto takes one of the first three, by a public rule. "
+        "a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a "
         "tuple of names, or a dict with columns, cuts and share.",
     )
     tables: tuple[str, ...] | str = setting(
@@ -134,11 +134,8 @@ class NoisyCounts(MechanismBase):
     model: str = "classes"
     reference: str | None = setting(
         None,
-        "A public table of other records, or the folder of an earlier release, whose ties of "
-        "columns enter the fit of a single dataset.",
-        more="In Python a frame too. The table must be published apart from yours. An earlier "
-        "release of the same records belongs in `after` too. The path stands in run.toml as it is "
-        "given.",
+        "A public table, or the folder of an earlier release, whose ties of columns enter fits.",
+        more="In Python a frame too.",
     )
 
     def __post_init__(self) -> None:

@@ -32,7 +32,7 @@ LEAST_DELTA: Final = 1e-10
 """The smallest delta that sums in doubles can tell from 0."""
 
 _ROUNDING: Final = 1e-13  # More than the sums of a transform lose, which are of size 1e-15.
-_FAR: Final = 38.0  # Deviations: Gaussian noise beyond has no probability that doubles hold.
+_DEVIATIONS: Final = 38.0  # Gaussian noise beyond so many has no probability that doubles hold.
 _TAIL: Final = 38.0  # Nats: exp(-38) is below the rounding of a probability.
 _FAR: Final = 500.0  # Nats: nothing has so large a negative loss.
 
@@ -64,7 +64,7 @@ def least_tail(probability: float, *, scale: float, laplace: bool) -> int:
         while q**t / (1.0 + q) > probability:
             t += 1
         return t
-    z = np.arange(math.ceil(_FAR * scale) + 2, dtype=np.float64)
+    z = np.arange(math.ceil(_DEVIATIONS * scale) + 2, dtype=np.float64)
     weights = np.exp(-(z**2) / (2.0 * scale**2))
     tails = np.cumsum(weights[::-1])[::-1] / (2.0 * weights.sum() - 1.0)
     return max(1, int(np.argmax(tails <= probability)))

@@ -13,6 +13,7 @@ clamped fit costs the width of the window that was enforced on it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -171,7 +172,8 @@ class Seller(Generic[Records]):
         A record is in one cell or has one value, so that it moves one count by 1. Values without a
         record have no noise, and those that are sold stand in the order of their text.
         """
-        exact, least = counted(self._records), self.threshold(name)
+        exact = counted(self._records)
+        least = self.threshold(name) if self._goods[name].delta else math.inf
         found = sorted(exact.values)
         own = [exact.values[value] for value in found]
         noisy = self.numbers(name, np.concatenate([exact.cells, np.array(own, dtype=np.int64)]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -45,7 +45,7 @@ from pyvws.mechanisms.counts.measurements import (
     counts_columns,
     lost_sets,
 )
-from pyvws.mechanisms.counts.reference import Overlap, ReferencePrior
+from pyvws.mechanisms.counts.reference import ReferencePrior, overlap
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
@@ -62,7 +62,6 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.parts import Finish
@@ -80,10 +79,6 @@ _POLARS: Final = nw.Implementation.POLARS
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
-_NOT_COMPARED: Final = "Nobody compared the reference with the table, which was read in steps."
-_OVERLAPS: Final = (
-    "The reference seems to hold records of the table. Then it is not public, and no claim holds."
-)
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
@@ -92,8 +87,7 @@ class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them.
 
     `schema` has the cells that were chosen. For the agency, `number` is that of the records, and
-    `exact` (C,) are the counts without noise, `overlap` is that with a
-    reference, and `reference` is what the statement says of one.
+    `exact` (C,) are the counts without noise, and `compared` is what a reference shares with it.
     """
 
     schema: Schema
@@ -103,8 +97,7 @@ class NoisyCountsRun(DrawSource):
     fine: Mapping[str, FineCounts]
     imputed: Imputed
     best: Imputed | None
-    reference: Mapping[str, Any] | None = None
-    overlap: Overlap | None = None
+    compared: Mapping[str, Any] | None = None
 
     @property
     def secret(self) -> bool:
@@ -134,7 +127,7 @@ class NoisyCountsRun(DrawSource):
                 "diagnostics": {name: plain_number(value) for name, value in found.items()},
             },
             "records_in_no_cell": self._in_no_cell,
-            **_compared(self.reference, self.overlap),
+            **({} if self.compared is None else {"reference": self.compared}),
             "settings": {},
         }
 
@@ -230,7 +223,6 @@ def counts_run(
     imputed = made(noisy, datasets=settings.datasets)
     beside = mechanism.best_file and imputed.fitted and settings.datasets > 1
     best = made(noisy, datasets=1) if beside else None
-    said = None if prior is None else _said_of(prior, counting.reference)
     lost = lost_sets(noisy, imputed.codes)
     again = partial(made, datasets=1, seed=public + 1)
     quality = predicted_quality(noisy, imputed, again, seed=public)
@@ -262,7 +254,7 @@ def counts_run(
         best_file=imputed.fitted and settings.datasets == 1,
         fitted=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
-        reference=said,
+        reference=None if prior is None else prior.figures(),
         why_auto=bought.why,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
@@ -303,31 +295,8 @@ def counts_run(
         fine=fine,
         imputed=imputed,
         best=best,
-        reference=said,
-        overlap=_overlap(counting, records),
+        compared=overlap(counting, records),
     )
-
-
-def _said_of(prior: ReferencePrior, reference: PublicTable | None) -> dict[str, Any]:
-    """What the statement has of a reference: noisy counts and the public table alone tell it."""
-    assert reference is not None
-    return {"file": reference.file, "is_release": reference.is_release, **prior.figures()}
-
-
-def _compared(said: Mapping[str, Any] | None, overlap: Overlap | None) -> dict[str, Any]:
-    """What the agency's summary has of a reference; nothing outside tells of it."""
-    if said is None:
-        return {}
-    if overlap is None:
-        return {"reference": {"warning": _NOT_COMPARED}}
-    return {"reference": {**asdict(overlap), "warning": _OVERLAPS if overlap.is_more else None}}
-
-
-def _overlap(counting: CellCounting, records: CountedRecords | CountedInSteps) -> Overlap | None:
-    """The overlap of a table in memory with the reference, for the agency alone."""
-    if counting.reference is None or isinstance(records, CountedInSteps):
-        return None
-    return Overlap.of(counting, records)
 
 
 def imputed_tables(

@@ -167,7 +167,11 @@ def _guarantee(privacy: Mapping[str, Any]) -> _Parts:
     costs = "; ".join(f"{one['use']}: {formatted(one['epsilon'])}" for one in privacy["ledger"])
     stated = _joined(claim(privacy), answered(privacy, "parameters"))
     yield "Privacy parameters and variant", stated, "guarantee, epsilon_total, delta"
-    yield "Unit of privacy", _joined(f"{unit}.", answered(privacy, "unit")), "unit_of_privacy"
+    yield (
+        "Unit of privacy",
+        _joined(f"{unit[0].upper()}{unit[1:]}.", answered(privacy, "unit")),
+        "unit_of_privacy",
+    )
     of = "neighbours, epsilon_by_neighbours, certified"
     yield "Neighbouring tables", _joined(kind, answered(privacy, "neighbours")), of
     paid = f"Uses of the table and their ε: {costs}."

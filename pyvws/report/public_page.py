@@ -24,6 +24,7 @@ from pyvws.plots import (
     level_shares,
     utility,
 )
+from pyvws.report.codebook import codebook
 from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.margins import DRAWN, MEASURES, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart, records_counted
@@ -158,17 +159,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
             [(entry["use"], formatted(entry["epsilon"])) for entry in privacy["ledger"]],
         ),
         "costs": costs(privacy, formatted),
-        "columns": Sheet(
-            "The columns",
-            ("column", "what it holds"),
-            [
-                *((name, "new ids") for name in privacy.get("columns_numbered", ())),
-                *(
-                    (column.name, "synthetic" if column.synthetic else "released unchanged")
-                    for column in public.columns
-                ),
-            ],
-        ),
+        "columns": codebook(public),
         "parts": [*_margins(public), *_pairs(public)],
         "files": files_table("The files", public),
         "predicted": predicted(privacy),

@@ -1,66 +1,42 @@
 """A schema that is paid for: levels, ranges and cuts that are found in the records under noise.
 
 What a steward knows of the columns stands in a schema whose other entries are "private". Each
-column is one measurement: a record is in one public cell of it, or has one value that is no cell,
-so it moves one count by 1. Public cells are empty cells, missing codes, numbers in bins between
-powers of 2 by their decimals, small whole numbers by themselves, and dates by decade. Of other
-values those alone are sold whose noisy count reaches a threshold. What a column is follows from
-these answers, so nothing else is read.
+column is one measurement of the seller, with a price; `private_answers` says what is counted, and
+what follows of the answers. Nothing else is read of the records.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoFrame
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, positive
+from pyvws._base.checks import positive
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import FineCounts, fine_cells
 from pyvws.plan.reading import within_cap
 from pyvws.privacy.budget import Budget, Noise, noise_of
 from pyvws.privacy.discrete_noise import least_tail
 from pyvws.privacy.seller import CountedValues, Seller
+from pyvws.synthesis.private_answers import OTHER, ColumnCells, with_answers
 from pyvws.tables.files.frame import check_columns, open_frame, units_from_0
-from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.labels import EPOCH, as_days, as_number, iso_of, meant, spells_empty
 from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.paid import PaidSchema
 from pyvws.tables.schema.schema import Schema
 
-OTHER: Final = "(other)"
-"""The level of all values that are not sold. A value that is spelled so is never sold."""
-
 _RECORDS: Final = "records"
-_FIRST, _LAST = -20, 60  # Powers of 2 that bins of numbers begin with, from the first one on.
-_BINS: Final = 2 * (_LAST - _FIRST) + 1
-_UNITS: Final = 32  # Whole numbers from 0 on that have a cell each in the place of their bins.
-_MOST_DECIMALS: Final = 4  # More count as these, and a column that has them has no decimals.
-_DECADES: Final = (190, 209)  # Of dates that nobody said are dates; others count as the ends.
-_ALL_DECADES: Final = (0, 999)
-_START: Final = "2000-01-01"
-_FALSE: Final = 0.05  # The chance that noise alone makes any bin of a column stand out,
+_FALSE: Final = 0.001  # The chance that noise alone makes any bin of a column stand out,
 _BESIDE: Final = 0.3  # and that it adds the bin beside those that do.
-_MOST_WHOLE: Final = 40  # Whole numbers that are levels; more are a number.
-_MOST_CODES: Final = 5  # Values beside numbers that are missing codes.
-_WIDE: Final = 16.0  # The largest number over the smallest one from which on scales are log.
-_HEAP: Final = 0.05  # The share of numbers that are 0 from which on 0 is a point of mass.
 _OF_RECORDS: Final = 0.25  # The share of the number of records in that of a column.
 _OF_THRESHOLDS: Final = 0.5  # The share of delta that thresholds take.
-_NO_VALUE: Final = ("\0", "\ufffd")  # What readers put in the place of cells that are no value.
-_PADDED: Final = re.compile(r"\s*[-+]?0[0-9]")  # 007 is a code.
 
 
 def buy_schema(
@@ -81,8 +57,10 @@ def buy_schema(
     ----------
     frame : table
         The confidential table.
-    epsilon, delta : float
-        What all of it costs together; larger = less private. Levels need a delta above 0.
+    epsilon : float
+        What all of it costs together; larger = less private.
+    delta : float
+        The delta of that; private levels need one above 0. Larger = less private.
     known : Schema or path, optional
         What is known of the columns, on the word of whoever gives it, and which entries are
         "private". By default every column is private, in the order of the header.
@@ -106,23 +84,31 @@ def buy_schema(
     asked = Schema.read(known) if isinstance(known, str | Path) else known
     if asked is None:
         asked = Schema({n: Column(private=("levels", "range")) for n in table.columns})
-    purchase = _Purchase(asked, float(positive(epsilon, "epsilon")), float(delta), neighbours)
-    purchase.refuse(asked.records if records is None else records)
+    number = asked.records if records is None else records
+    purchase = _Purchase(
+        asked, float(positive(epsilon, "epsilon")), float(delta), neighbours, number
+    )
+    purchase.refuse()
     check_columns(table, [*purchase.columns, *filter(None, [asked.unit])], role="The schema")
     if asked.unit is not None:  # One record of each unit, by a choice that reads no other unit.
         kept = within_cap(units_from_0(table[asked.unit]), 1)
         table = table.filter(kept.tolist())
-    return purchase.made(table, records=asked.records if records is None else records)
+    return purchase.made(table)
 
 
 @dataclass(frozen=True)
 class _Purchase:
-    """What is bought for a schema with private entries, priced by settings alone."""
+    """What is bought for a schema with private entries, priced by settings alone.
+
+    `records` is a public number of records. Without it their noisy number is bought, but where all
+    neighbours have as many.
+    """
 
     asked: Schema
     epsilon: float
     delta: float
     neighbours: str
+    records: int | None
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -130,10 +116,12 @@ class _Purchase:
         return {name: self.asked.columns[name] for name in self.asked.private}
 
     @cached_property
-    def cells(self) -> dict[str, _Cells]:
+    def cells(self) -> dict[str, ColumnCells]:
         """The public cells of each column whose levels or range are private."""
         return {
-            name: _Cells(column) for name, column in self.columns.items() if _first(column.private)
+            name: ColumnCells(column)
+            for name, column in self.columns.items()
+            if _first(column.private)
         }
 
     @cached_property
@@ -148,9 +136,15 @@ class _Purchase:
         budget = Budget(
             epsilon=self.epsilon, delta=self.delta - of_thresholds, neighbours=self.neighbours
         )
-        shares = {_RECORDS: _OF_RECORDS} | {_of_values(name): 1.0 for name in self.cells}
+        shares = {_RECORDS: _OF_RECORDS} if self.counts_records else {}
+        shares |= {_of_values(name): 1.0 for name in self.cells}
         cut = [name for name, column in self.columns.items() if "cuts" in column.private]
         return noise_of(budget, shares | {_of_cuts(name): 1.0 for name in cut})
+
+    @property
+    def counts_records(self) -> bool:
+        """Whether the number of records is bought."""
+        return self.records is None and self.neighbours == "loo"
 
     @property
     def of_thresholds(self) -> float:
@@ -168,7 +162,7 @@ class _Purchase:
         """The seller of the records of a table."""
         return Seller.of_noise(self.noise, table, deltas=self.deltas, thresholds=self.of_thresholds)
 
-    def refuse(self, records: int | None) -> None:
+    def refuse(self) -> None:
         """Raise InputError for what settings alone tell cannot be bought."""
         if not self.columns:
             raise InputError.by("private-nothing")
@@ -178,8 +172,8 @@ class _Purchase:
             raise InputError.by("private-without-delta", names=", ".join(map(repr, self.hidden)))
         self.noise  # noqa: B018  # Refuses a budget out of range.
         least = max((self._least(name) for name in self.cells), default=0)
-        if records is not None and records < least:
-            raise InputError.by("private-threshold-above", least=least, records=records)
+        if self.records is not None and self.records < least:
+            raise InputError.by("private-threshold-above", least=least, records=self.records)
         for name in self.cells:
             with_answers(self.columns[name], None)  # Refuses what was given beside it.
 
@@ -195,16 +189,16 @@ class _Purchase:
     def _tail(self, chance: float, name: str) -> int:
         return least_tail(chance, scale=self.noise.scales[name], laplace=self.noise.budget.pure)
 
-    def made(self, table: nw.DataFrame[Any], *, records: int | None) -> Schema:
-        """The schema with what was bought of a table; `records` is a public number of them."""
+    def made(self, table: nw.DataFrame[Any]) -> Schema:
+        """The schema with what was bought of a table."""
         seller = self.seller(table)
         columns, entries, goods = dict(self.asked.columns), {}, {}
-        if records is None:
+        if self.counts_records:
             number = seller.counts(_RECORDS, lambda own: np.zeros(len(own), dtype=np.int8), 1)
             goods[_RECORDS] = {"scale": seller.scale(_RECORDS), "count": max(0, int(number[0]))}
         for name, own in self.cells.items():
             good = _of_values(name)
-            sold = seller.values(good, lambda rows, own=own, name=name: own.counted(rows[name]))
+            sold = seller.values(good, partial(_counted, own, name))
             beside = self._tail(_BESIDE, good)
             found = own.found(sold, least=self.false(name), beside=beside)
             columns[name] = with_answers(self.columns[name], found)
@@ -251,6 +245,11 @@ class _Purchase:
         return cells.chosen(Schema({name: whole}), {name: noisy}).columns[name]
 
 
+def _counted(cells: ColumnCells, name: str, rows: Any) -> CountedValues:
+    """The counts of a column of records."""
+    return cells.counted(rows[name])
+
+
 def _of_values(name: str) -> str:
     """The name of the measurement of a column's values."""
     return f"values of {name}"
@@ -264,293 +263,6 @@ def _of_cuts(name: str) -> str:
 def _first(private: Iterable[str]) -> bool:
     """Whether levels or a range are among private entries."""
     return bool({*private} - {"cuts"})
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """The public cells of a column: empty, missing codes, bins of numbers by decimals, decades.
-
-    A column of private levels alone has no bins, and one of a private range alone has no values
-    besides. One of both has all.
-    """
-
-    column: Column
-
-    @property
-    def has_values(self) -> bool:
-        return "levels" in self.column.private
-
-    @cached_property
-    def codes(self) -> tuple[str, ...]:
-        """The missing codes besides empty cells."""
-        return tuple(code for code in self.column.missing_codes if code is not None)
-
-    @property
-    def groups(self) -> int:
-        """How many kinds of decimals are apart."""
-        if "range" not in self.column.private or self.column.days_since is not None:
-            return 0
-        return 1 + _MOST_DECIMALS if self.has_values else 1
-
-    @property
-    def decades(self) -> tuple[int, int] | None:
-        """The first and the last decade that dates are counted by; None without dates."""
-        if self.column.days_since is not None:
-            return _ALL_DECADES
-        return _DECADES if self.groups and self.has_values else None
-
-    @property
-    def units(self) -> int:
-        """How many whole numbers from 0 on have a cell each: where nobody said what it holds."""
-        return _UNITS if self.groups > 1 else 0
-
-    @property
-    def _units(self) -> int:
-        return 1 + len(self.codes)
-
-    @property
-    def _numbers(self) -> int:
-        return self._units + self.units
-
-    @property
-    def _dates(self) -> int:
-        return self._numbers + self.groups * _BINS
-
-    @property
-    def size(self) -> int:
-        """How many cells there are."""
-        return self._dates + (0 if self.decades is None else self.decades[1] - self.decades[0] + 1)
-
-    def place(self, label: str) -> int | None:
-        """The cell of a value by its text; -1 for none, None for a value that is no public cell."""
-        if label in self.codes:
-            return 1 + self.codes.index(label)
-        if spells_empty(label):
-            return 0
-        by_meaning = [meant(code) for code in self.codes]
-        if meant(label) in by_meaning:
-            return 1 + by_meaning.index(meant(label))
-        number = None if self.has_values and _PADDED.match(label) else as_number(label)
-        if number is not None and number.is_integer() and 0 <= number < self.units:
-            return self._units + int(number)
-        if self.groups and number is not None:
-            group = min(_decimals(label), self.groups - 1)
-            return self._numbers + group * _BINS + _bin_of(number)
-        days = None if self.decades is None else as_days(label, EPOCH)
-        if self.decades is not None and days is not None:
-            first, last = self.decades
-            return self._dates + min(max(int(iso_of(days, EPOCH)[:3]), first), last) - first
-        hidden = not self.has_values or label == OTHER or label[:1] in _NO_VALUE
-        return -1 if hidden else None
-
-    def counted(self, cells: nw.Series[Any]) -> CountedValues:
-        """How many cells (N,) of a column there are in each public cell, and of other values."""
-        places, labels = distinct(cells, any_cell=True)
-        times = np.bincount(places[places >= 0], minlength=len(labels)).tolist()
-        counts, values = np.zeros(self.size, dtype=np.int64), dict[str, int]()
-        counts[0] = int((places < 0).sum())
-        for label, number in zip((str(x).strip() for x in labels), times, strict=True):
-            place = self.place(label)
-            if place is None:
-                values[label] = values.get(label, 0) + number
-            elif place >= 0:
-                counts[place] += number
-        return CountedValues(counts, values)
-
-    def found(self, sold: CountedValues, *, least: int, beside: int) -> _Found:
-        """What noisy counts tell: bins and decades of at least a count, and their neighbours."""
-        cells, units = sold.cells, sold.cells[self._units : self._numbers]
-        bins = cells[self._numbers : self._dates].reshape(self.groups, _BINS).copy()
-        noises = np.ones(bins.shape)  # The noise of each, in that of a cell.
-        for place in {_bin_of(float(number)) for number in range(len(units))}:
-            low, high = (int(end) for end in _ends((place, place), whole=True))
-            bins[0, place] = units[low : high + 1].sum()
-            noises[0, place] = math.sqrt(high + 1 - low)
-        kept = np.flatnonzero((bins >= least * noises).any(axis=1))
-        noise = np.sqrt((noises[kept] ** 2).sum(axis=0))
-        of_bins = bins[kept].sum(axis=0)
-        hull = _hull(of_bins, least * noise, beside * noise) if len(kept) else None
-        one = np.ones(self.size - self._dates)
-        decades = _hull(cells[self._dates :], least * one, beside * one)
-        first = 0 if self.decades is None else self.decades[0]
-        return _Found(
-            levels=tuple(sold.values),
-            of_levels=sum(sold.values.values()),
-            empty=bool(cells[0] >= least),
-            bins=None if hull is None else hull.ends,
-            of_bins=0 if hull is None else hull.count,
-            zeros=int(of_bins[_BINS // 2]) if len(kept) else 0,
-            units=tuple((units >= beside).tolist()),
-            decimals=int(kept.max()) if len(kept) else 0,
-            decades=None if decades is None else (first + decades.ends[0], first + decades.ends[1]),
-            of_decades=0 if decades is None else decades.count,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Hull:
-    """The first and the last cell that counts, and the noisy count of those between."""
-
-    ends: tuple[int, int]
-    count: int
-
-
-def _hull(counts: NDArray[np.int64], least: Floats, beside: Floats) -> _Hull | None:
-    """The cells (n,) from the first to the last of `least` records, and of some `beside` these."""
-    kept = np.flatnonzero(counts >= least)
-    if not len(kept):
-        return None
-    low, high = int(kept[0]), int(kept[-1])
-    while low > 0 and counts[low - 1] >= beside[low - 1]:
-        low -= 1
-    while high < len(counts) - 1 and counts[high + 1] >= beside[high + 1]:
-        high += 1
-    return _Hull((low, high), int(counts[low : high + 1].sum()))
-
-
-def _bin_of(number: float) -> int:
-    """The bin of a number: zero in the middle, and one for each power of 2 on both sides."""
-    power = min(math.frexp(number)[1] - 1, _LAST - 1) if number else _FIRST - 1
-    if power < _FIRST:
-        return _BINS // 2
-    return _BINS // 2 + (1 if number > 0 else -1) * (power - _FIRST + 1)
-
-
-def _ends(bins: tuple[int, int], *, whole: bool) -> tuple[float, float]:
-    """The lowest and the highest number of bins."""
-    low, high = (place - _BINS // 2 for place in bins)
-    step = 1.0 if whole else 0.0
-
-    def begin(place: int) -> float:  # Of a bin of positive numbers.
-        return 2.0 ** (_FIRST + place - 1)
-
-    def end(place: int) -> float:
-        return max(2.0 ** (_FIRST + place) - step, begin(place))
-
-    first = 0.0 if low == 0 else begin(low) if low > 0 else -end(-low)
-    last = 0.0 if high == 0 else end(high) if high > 0 else -begin(-high)
-    if whole:
-        first, last = math.floor(first), math.ceil(last)
-    return float(first), float(last)
-
-
-def _decimals(label: str) -> int:
-    """How many decimals a number is spelled with, without zeros at its end."""
-    _, _, digits = label.partition(".")
-    return _MOST_DECIMALS if "e" in label.lower() else len(digits.strip().rstrip("0"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """What the noisy counts of a column tell: values that were sold, bins, decimals and decades.
-
-    Each kind has its noisy count beside it. `empty` says that empty cells stand out, and `units`
-    which small whole numbers have records beyond the noise.
-    """
-
-    levels: tuple[str, ...] = ()
-    of_levels: int = 0
-    empty: bool = False
-    bins: tuple[int, int] | None = None
-    of_bins: int = 0
-    zeros: int = 0
-    units: tuple[bool, ...] = ()
-    decimals: int = 0
-    decades: tuple[int, int] | None = None
-    of_decades: int = 0
-
-    @property
-    def whole_numbers(self) -> tuple[str, ...]:
-        """The whole numbers of the bins, where they are few and there are no decimals."""
-        if self.bins is None or self.decimals:
-            return ()
-        low, high = map(int, _ends(self.bins, whole=True))
-        while low < min(high, len(self.units)) and low >= 0 and not self.units[low]:
-            low += 1
-        while max(low, 0) < high < len(self.units) and not self.units[high]:
-            high -= 1
-        return tuple(map(str, range(low, high + 1))) if high - low < _MOST_WHOLE else ()
-
-
-def with_answers(column: Column, found: _Found | None) -> Column:
-    """A column with what was bought; `found` is None before the purchase, to check the rest.
-
-    Private cuts are left private. Entries that were given stay as they are.
-    """
-    left = tuple(name for name in column.private if name == "cuts")
-    given = {n: x for n, x in column.given.items() if n not in (*column.private, *column.settings)}
-    given |= {"settings": column.settings}
-    if {"levels", "range"} <= {*column.private}:
-        made = _of_any_kind(found or _Found(), column.missing is None)
-    elif "levels" in column.private:
-        levels = _in_order(found.levels if found else ())
-        made = {**_category(levels), "levels": (*levels, OTHER), "outside": OTHER}
-    else:
-        made = {"model": "normal", "outside": True, "range": _range_of(column, found)}
-    if "levels" in made or made.get("role") == "drop":
-        left = ()
-    return Column(**{**made, **given, "private": left})
-
-
-def _range_of(column: Column, found: _Found | None) -> tuple[Any, Any]:
-    """The range of a number or of dates; where nothing stands out, one that knows nothing."""
-    if column.days_since is not None:
-        decades = None if found is None else found.decades
-        return _dates(decades or _DECADES)
-    bins = None if found is None else found.bins
-    return (0.0, 1.0) if bins is None else _rising(_ends(bins, whole=column.is_whole))
-
-
-def _of_any_kind(found: _Found, codes_are_found: bool) -> dict[str, Any]:
-    """The entries of a column of which nobody said what it holds.
-
-    Its missing codes are among the answers if `codes_are_found`, or else were said.
-    """
-    codes = _in_order(found.levels)
-    empty: Any = {"missing": (True,)} if found.empty and codes_are_found else {}
-    if found.of_decades > max(found.of_bins, found.of_levels) and found.decades is not None:
-        given = {"days_since": _START, "range": _dates(found.decades), "outside": True}
-        return {"model": "normal", **given, **empty}
-    if found.whole_numbers:
-        levels = (*found.whole_numbers, *codes)
-        return {**_category(levels), "levels": levels, "outside": True, **empty}
-    few = codes_are_found and len(codes) <= _MOST_CODES
-    if found.bins is not None and (found.of_bins >= found.of_levels or few):
-        low, high = _rising(_ends(found.bins, whole=not found.decimals))
-        mass = (0.0,) if low <= 0.0 <= high and found.zeros > _HEAP * found.of_bins else ()
-        made: dict[str, Any] = {"model": "normal", "range": (low, high), "mass": mass}
-        if found.decimals < _MOST_DECIMALS:
-            made["decimals"] = found.decimals
-        if max(abs(low), abs(high)) >= _WIDE * max(abs(low), 1.0):
-            made["outcome_scale"] = "log" if low > 0.0 or (low == 0.0 and mass) else "signed-log"
-        if codes_are_found and (codes or empty):
-            made["missing"] = (*codes, *empty.get("missing", ()))
-        return {**made, "outside": True}
-    if codes or empty or not codes_are_found:
-        return {**_category(codes), "levels": (*codes, OTHER), "outside": OTHER, **empty}
-    return {"role": "drop", "note": "no value stands out of the noise that was paid for"}
-
-
-def _category(levels: Sequence[str]) -> dict[str, Any]:
-    """The family of a category: of many levels the one that has no limit."""
-    many = len(levels) >= MOST_LEVELS - 1  # Besides them there are the others, and empty cells.
-    return {"model": "table", "predictors": ()} if many else {"model": "nominal"}
-
-
-def _in_order(levels: Sequence[str]) -> tuple[str, ...]:
-    """Levels with numbers by size, then the others by code point: an order that they tell alone."""
-    return tuple(sorted(levels, key=lambda x: (as_number(x) is None, as_number(x) or 0.0, x)))
-
-
-def _rising(ends: tuple[float, float]) -> tuple[float, float]:
-    """Ends of a range that rises."""
-    return ends if ends[0] < ends[1] else (ends[0], ends[0] + 1.0)
-
-
-def _dates(decades: tuple[int, int]) -> tuple[str, str]:
-    """The first and the last date of decades; no date is before the year 1."""
-    first, last = decades
-    return date(max(10 * first, 1), 1, 1).isoformat(), date(10 * last + 9, 12, 31).isoformat()
 
 
 def purchase_notes(schema: Schema, labels: Mapping[str, str]) -> list[str]:

@@ -186,6 +186,36 @@ def test_a_strong_diagonal_stays_where_classes_are_few_or_a_table_gives_it() -> 
         assert made[made[:, 1] > 2, 3].mean() == pytest.approx(0.4, abs=0.1)
 
 
+def test_a_tie_along_the_order_of_codes_stays_though_its_cells_drown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng, n = np.random.default_rng(7), 9_000
+    latent = rng.normal(size=n)
+    ends = np.linspace(-1.4, 1.4, 11)
+    ordered = [np.searchsorted(ends[::step], latent + rng.normal(size=n)) for step in (1, 2)]
+    x = np.column_stack([*ordered, rng.integers(0, 2, (n, 6))]).astype(np.int32)
+    columns = {
+        f"c{k}": vws.Column(model="nominal", levels=tuple(map(str, range(size))))
+        for k, size in enumerate(x.max(axis=0) + 1)
+    }
+    table = workload(vws.Schema(columns), ("pairs",))
+
+    def mean_tie() -> float:
+        found = []
+        for seed in range(4):
+            noise = np.random.default_rng(seed).laplace(0.0, 60.0, len(table.possible))
+            counts = table.counts(x) + np.rint(noise).astype(np.int64)
+            noisy = Measurements(table, counts, np.full(len(table.sets), 60.0), True, n)
+            made = best_file(noisy, classes=4, seed=1).codes[0]
+            found.append(np.corrcoef(made[:, 0], made[:, 1])[0, 1])
+        return float(np.mean(found) / np.corrcoef(x[:, 0], x[:, 1])[0, 1])
+
+    held = mean_tie()
+    monkeypatch.setattr(PenalisedCounts, "_ordered", lambda _counts, gap, _precision: 0.0 * gap)
+    assert held > mean_tie() + 0.15
+    assert held > 0.6
+
+
 def test_a_lookup_of_many_levels_has_its_levels_within_their_groups() -> None:
     levels = tuple(f"{code:03d}" for code in range(120))
     schema = vws.Schema(

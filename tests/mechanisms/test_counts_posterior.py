@@ -1,14 +1,11 @@
-"""The posterior given noisy counts, against sums over all tables of five records."""
+"""The posterior given noisy counts under a rule that bars codes, against draws of the prior."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
-from prior_of_classes import MANY, log_codes, prior_draws
-from scipy.integrate import quad
-from scipy.special import betaln
-from scipy.stats import gamma
+from prior_of_classes import MANY, prior_draws
 
 import pyvws as vws
 from pyvws.mechanisms.counts import classes
@@ -26,75 +23,6 @@ PLAIN = {
     "a": vws.Column(model="logistic", levels=("0", "1")),
     "b": vws.Column(model="logistic", levels=("0", "1")),
 }
-RULED = {
-    "a": vws.Column(model="logistic", levels=("0", "1")),
-    "b": vws.Column(model="nominal", levels=("1", "2"), missing="N", rule="N only where a == '0'"),
-}
-
-
-def log_shares(n_1: int, n_2: int) -> float:
-    """log p(z) of two classes: V ~ Beta(1, alpha), alpha ~ Gamma(1/4, 1/4), both integrated out."""
-
-    def term(alpha: float) -> float:
-        return math.exp(betaln(1 + n_1, alpha + n_2) - betaln(1, alpha)) * gamma.pdf(
-            alpha, 0.25, scale=4.0
-        )
-
-    return math.log(quad(term, 0, 1)[0] + quad(term, 1, np.inf)[0])
-
-
-def exact_means(noisy: Measurements, states: list[tuple[int, int]], ruled: bool) -> np.ndarray:
-    """E[number of records in each state | S] by all tables of N records and all classes."""
-    share = {n: log_shares(n, N - n) for n in range(N + 1)}
-    log_p, tables = [], []
-    for members in itertools.product(range(2 * len(states)), repeat=N):
-        if list(members) != sorted(members):
-            continue
-        times = math.lgamma(N + 1) - sum(
-            math.lgamma(members.count(one) + 1) for one in set(members)
-        )
-        records = [(one % 2, *states[one // 2]) for one in members]
-        value = times + share[sum(h == 0 for h, *_ in records)]
-        first, second = [], []
-        for h in (0, 1):
-            own = [record for record in records if record[0] == h]
-            first.append(tuple(sum(a == c for _, a, _ in own) for c in (0, 1)))
-            active = [b for _, a, b in own if not (ruled and a == 0)]
-            second.append(tuple(active.count(c) for c in (0, 1)))
-        value += log_codes(*first) + log_codes(*second)
-        x = np.array([state[1:] for state in records], dtype=np.int32)
-        gap = (noisy.counts - noisy.table.counts(x))[noisy.table.possible]
-        scale = np.repeat(noisy.scales, noisy.table.sizes)[noisy.table.possible]
-        value -= (np.abs(gap) / scale if noisy.laplace else gap**2 / (2 * scale**2)).sum()
-        log_p.append(value)
-        tables.append([sum(record[1:] == state for record in records) for state in states])
-    p = np.exp(np.array(log_p) - max(log_p))
-    return p @ np.array(tables) / p.sum()
-
-
-@pytest.mark.parametrize("laplace", [True, False])
-@pytest.mark.parametrize("ruled", [False, True])
-def test_imputed_records_are_those_of_the_posterior(laplace, ruled):
-    table = workload(vws.Schema(RULED if ruled else PLAIN), ("pairs", "a"))
-    states = [(0, 2), (1, 0), (1, 1)] if ruled else list(itertools.product((0, 1), repeat=2))
-    truth = np.array([states[k] for k in (0, 0, 1, 1, 2)], dtype=np.int32)
-    counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 2, -3)
-    counts[~table.possible] = 0
-    noisy = Measurements(
-        table=table, counts=counts, scales=np.array([1.5, 2.5]), laplace=laplace, records=N
-    )
-    made = impute(noisy, datasets=6000, classes=2, sweeps=6000, chains=2, seed=11).codes
-    found = np.array(
-        [[sum(tuple(record) == state for record in x.tolist()) for state in states] for x in made]
-    )
-    assert (found.sum(axis=1) == N).all()  # No record breaks the rule.
-    batches = found.reshape(_BATCHES, -1, len(states)).mean(axis=1)
-    error = batches.std(axis=0, ddof=1) / math.sqrt(_BATCHES)
-    expected = exact_means(noisy, states, ruled)
-    assert (np.abs(batches.mean(axis=0) - expected) < _FAR * error).all()
-    assert (error < 0.05).all()
-
-
 BARRED = {
     **PLAIN,
     "b": vws.Column(model="logistic", levels=("0", "1"), rule="never 1 where a == '1'"),
@@ -156,23 +84,3 @@ def test_barred_cells_have_no_record_and_the_others_their_posterior(monkeypatch)
     nobody = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
     monkeypatch.setattr(classes, "impossible_records", lambda *_: nobody)
     assert distance_of_barred() > _FAR
-
-
-def test_the_chain_has_the_prior_of_its_classes_where_counts_say_nothing() -> None:
-    """Five records have one class of three with probability .633, by enumeration."""
-    table = workload(vws.Schema(PLAIN), ("pairs",))
-    noisy = Measurements(
-        table=table,
-        counts=np.zeros(len(table.possible), dtype=np.int64),
-        scales=np.array([1e6]),
-        laplace=False,
-        records=N,
-    )
-    alone = []
-    for seed in range(8):
-        sampler = classes._Sampler(noisy, 3, np.random.default_rng(seed))
-        for sweep in range(1_200):
-            sampler.step(whole=True, single=0)
-            if sweep >= 200:
-                alone.append(len(set(sampler.z.tolist())) == 1)
-    assert np.mean(alone) == pytest.approx(0.633, abs=0.08)

@@ -105,6 +105,18 @@ def test_the_public_page_is_made_from_the_release_alone(out: Path, pages: tuple[
     assert public_page(read_public(out), _HEADING) == pages[0]
 
 
+def test_the_codebook_says_what_the_schema_and_the_datasets_say(
+    made: Path, pages: tuple[str, str]
+) -> None:
+    rows = {row[0]: row[1:] for row in rows_of(pages[0], "The columns.")}
+    empty = np.mean([own.is_null().mean() for own in _own(made, "edu")])
+    assert rows["zip"] == ["released unchanged", "text", "000, 001, 002", "", ""]
+    assert rows["edu"] == ["synthetic", "text", "low, mid, high", f"empty: {empty:.1%}", ""]
+    assert rows["pay"] == ["synthetic", "numbers", "0 to 20, 2 decimals", "", ""]
+    assert rows["owner"] == ["synthetic", "numbers", "1, 2", "", ""]
+    assert rows["a <b>"] == ["synthetic", "numbers", "0 to 50, whole numbers", "", ""]
+
+
 def test_columns_are_read_as_the_schema_says(made: Path) -> None:
     public = read_public(made)
     kinds = {one.name: (one.synthetic, one.levels) for one in public.columns}
@@ -419,6 +431,9 @@ def test_the_public_page_has_new_ids_and_says_what_days_count_from(tmp_path: Pat
     public = read_public(tmp_path / "out")
     page = html.unescape(public_page(public, _HEADING))
     assert "New ids, 'home', number the synthetic records" in page
-    assert rows_of(page, "The columns") == [["home", "new ids"], ["since", "synthetic"]]
+    assert [row[:3] for row in rows_of(page, "The columns")] == [
+        ["home", "new ids", "text"],
+        ["since", "synthetic", "dates"],
+    ]
     (margin,) = [margin_of(public.values(column)) for column in public.synthetic]
     assert margin.name == "since, days since 2000-01-01"

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from pyvws_studies import noisy_counts
-from pyvws_studies.noisy_counts import regression_of
+from pyvws_studies.noisy_counts import _in_cells, regression_of
 from pyvws_studies.other_tools import Tool
 from pyvws_studies.whole_tables import DESIGNS
 
@@ -30,35 +30,53 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     rng = np.random.default_rng(1)
     columns = DESIGNS["ma2019"].columns
     made = {name: rng.choice(column.levels or (), 120) for name, column in columns.items()}
+    made["PINCP"] = rng.choice(["N", "-5", "0", "1", "900000"], 120)
     pl.DataFrame(made).write_csv(tmp_path / "made.csv")
-    monkeypatch.setattr(noisy_counts, "BUDGETS", ((50.0, 1e-5), (1.0, 0.0)))
-    monkeypatch.setattr(noisy_counts, "BEST", ((4.0, 1e-5),))
+    schema = vws.Schema(
+        {
+            "SEX": columns["SEX"],
+            "AGEP": columns["AGEP"],
+            "EDU": columns["EDU"],
+            "OWN_RENT": columns["OWN_RENT"],
+            "PINCP_DECILE": columns["PINCP_DECILE"],
+            "PINCP": vws.Column(model="normal", range=(-9e3, 1e6), decimals=0, missing="N"),
+        }
+    )
+    schema.write(tmp_path / "schema.toml")
+    monkeypatch.setattr(noisy_counts, "BUDGETS", ((50.0, 1e-5),))
+    monkeypatch.setattr(noisy_counts, "BEST", ((50.0, 1e-5), (1.0, 0.0)))
 
     def few(frame, **given):
         return vws.synthesize(frame, sweeps=10, classes=3, **given)
 
     tools = [Tool("copy", (sys.executable, "-c", _COPY))]
     monkeypatch.setattr(noisy_counts, "installed", lambda _python, _ways: (tools, ["Left out."]))
-    found = noisy_counts.run(
-        tmp_path / "made.csv", synthesize=few, seed=1, runs=1, others=Path("python")
-    )
-    assert found.problems == ["Left out."]
-    assert found.others["copy"] == pytest.approx((1000.0, 1000.0, 0.0, 0.0, 0.0))
-    budgets = [(row.epsilon, row.delta, row.further) for row in found.rows]
-    further = [(4.0, 1e-5, more) for more in ("one file", "coarse", "family")]
-    assert budgets == [(50.0, 1e-5, ""), (1.0, 0.0, ""), *further]
-    assert found.rows[0].pairs > found.rows[1].pairs
-    for row in found.rows:
-        assert 0 < row.triples < row.pairs < 1000
-        assert min(row.income, row.education, row.renting) > 0
-    assert noisy_counts.write(found, tmp_path) == ["table.csv", "beside.csv"]
-    beside = pl.read_csv(tmp_path / "beside.csv")["table"]
-    assert beside.to_list() == ["independent", "bootstrap", "copy"]
-    assert pl.read_csv(tmp_path / "table.csv").height == 5
-    assert noisy_counts.table(found).row_count == 8
+    given = {"synthesize": few, "seed": 1, "runs": 1, "others": Path("python")}
+    found = noisy_counts.run(tmp_path / "made.csv", schema=tmp_path / "schema.toml", **given)
+    assert found.problems == ["Left out."] * 2
+    best, ends = ["best file"] * 2, ["independent columns", "a bootstrap", "copy"]
+    halves = ["best file of a half, on the other", "a half's bootstrap, on the other"]
+    ways = {"ten columns": [*best, "best file, a coarse set", *halves, "5 datasets", *ends]}
+    ways["all columns"] = [*best, *ends]
+    for name, expected in ways.items():
+        own = [row for row in found.rows if row.columns == name]
+        assert [row.way for row in own] == expected
+        assert own[0].pairs > own[1].pairs
+        assert own[-1].pairs == own[-1].triples == 1000.0
+        for row in own[:-1]:
+            assert 0 < row.triples < row.pairs < 1000
+    assert noisy_counts.write(found, tmp_path) == ["table.csv"]
+    assert pl.read_csv(tmp_path / "table.csv").height == len(found.rows)
+    assert noisy_counts.table(found).row_count == len(found.rows)
     pl.DataFrame({"x": [1]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(InputError, match="lacks columns"):
         noisy_counts.run(tmp_path / "other.csv", synthesize=few, seed=1)
+
+
+def test_numbers_are_scored_in_cells_with_their_missing_code():
+    frame = pl.DataFrame({"PINCP": ["N", "-5", "0", "1", "4999", "900000"], "SEX": list("121212")})
+    levels = {"PINCP": ["0"], "SEX": ["1", "2"]}
+    assert _in_cells(frame, levels)["PINCP"].to_list() == ["N", "0", "1", "2", "2", "12"]
 
 
 def test_the_regression_is_least_squares_of_those_with_an_income():

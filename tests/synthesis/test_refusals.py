@@ -52,6 +52,13 @@ def table(**columns: Any) -> dict[str, Any]:
     return {"schema": Schema(columns, **rest), "mechanism": "lw"}
 
 
+def paid(**settings: Any) -> dict[str, Any]:
+    """Settings with a schema that was paid for under leave-one-out neighbours."""
+    cost = {"name": "0", "epsilon": 1.0, "delta": 0.0, "neighbours": "loo"}
+    own = {"goods": {}, "entries": {}, "word": {}}
+    return {"schema": Schema({"pay": PAY}, paid={**cost, **own}), **settings}  # type: ignore[arg-type]
+
+
 def counts(
     *, neighbours: str = "loo", cap: int | None = None, tables: tuple[str, ...] = (), **columns: Any
 ) -> dict[str, Any]:
@@ -94,6 +101,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "search-without-target": {**Y, "mechanism": vws.InverseWeighted(search_t=True)},
     "of-other-mechanisms": {"outcome": "y", **HISTOGRAM, "draws_per_release": 1},
     "beside-counts": counts(sex=SEX, town=TOWN),
+    "paid-schema-mechanism": paid(mechanism="lw"),
+    "paid-schema-neighbours": paid(mechanism=counts(neighbours="replace", pay=PAY)["mechanism"]),
     "cap-and-unit": counts(sex=SEX, cap=2),
     "exact-number-of-units": counts(sex=SEX, unit="home", cap=2, neighbours="replace"),
     "counts-family": counts(pay=replace(PAY, model="normal-mixture"), tables=("pay",)),

@@ -29,6 +29,17 @@ def one_set_short(noise_of: Any) -> Any:
     return wrong
 
 
+def half_the_variance(noise_of: Any) -> Any:
+    """All noise has half of the variance that the budget pays for."""
+
+    def wrong(budget: Any, shares: Any) -> Any:
+        noise = noise_of(budget, shares)
+        scales = {name: x / math.sqrt(2.0) for name, x in noise.scales.items()}
+        return dataclasses.replace(noise, scales=scales)
+
+    return wrong
+
+
 def sets_twice(counts: Any) -> Any:
     """Each record counts twice in the sets."""
 
@@ -302,7 +313,7 @@ def sets_of_the_table(measured: Any) -> Any:
 
 
 _NOISE_OF = "pyvws.mechanisms.counts.measurements:noise_of"
-_BOUGHT = "pyvws.release.noisy_counts:"
+_BOUGHT = "pyvws.mechanisms.counts.counting:"
 _SELLER = "pyvws.privacy.seller:"
 _COUNTED = "pyvws.release.synthesizer:check_table"
 _PLACES = "pyvws.plan.reading:places_in"
@@ -316,6 +327,10 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
             *("loo", "replace", "loo-delta", "replace-delta", "units", "units-delta"),
             *("conditionals", "regressions", "tables", "groups", "one-column"),
         )
+    ),
+    *(
+        ("half of the variance", _NOISE_OF, half_the_variance, f"guarantee/counts-{row}")
+        for row in ("loo", "loo-delta", "released-cost-delta")
     ),
     *(
         (

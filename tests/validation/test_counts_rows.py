@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 from counts_mistakes import COUNTS_MISTAKES
+from paid_mistakes import PAID_MISTAKES
 from pyvws_validation.cases import noisy_counts
 from pyvws_validation.cases.guarantee import ComputedLoss, SampledLoss
 from pyvws_validation.report import Row
@@ -37,7 +38,10 @@ def test_the_row_passes(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("place", "wrong", "name"),
-    [pytest.param(*mistake, id=f"{what} {mistake[-1]}") for what, *mistake in COUNTS_MISTAKES],
+    [
+        pytest.param(*mistake, id=f"{what} {mistake[-1]}")
+        for what, *mistake in (*COUNTS_MISTAKES, *PAID_MISTAKES)
+    ],
 )
 def test_the_row_fails_for_its_error(
     monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong, name: str

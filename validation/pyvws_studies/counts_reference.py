@@ -120,9 +120,9 @@ def run(
                 means = [*np.mean(found, axis=0).tolist(), *np.mean(said, axis=0).tolist()]
                 names = ("pairs", "triples", *REGRESSIONS, "kappa", "explained")
                 spread = float(np.std([score.pairs for score in found]))
-                row = dict(zip(names, means, strict=True))
-                head = {"columns": columns, "epsilon": epsilon, "reference": name}
-                rows.append(ReferenceRow(**head, **row, spread=spread))
+                row: dict[str, Any] = dict(zip(names, means, strict=True))
+                row |= {"columns": columns, "epsilon": epsilon, "reference": name}
+                rows.append(ReferenceRow(**row, spread=spread))
                 listener.line(f"  {columns} columns, epsilon {epsilon:g}, reference {name}")
     return ReferenceStudy(len(whole), runs, rows)
 

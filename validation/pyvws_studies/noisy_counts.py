@@ -357,5 +357,6 @@ def table(result: CountsStudy) -> Any:
 
 def write(result: CountsStudy, folder: Path) -> list[str]:
     rows = pl.DataFrame([asdict(row) for row in result.rows])
-    rows.with_columns(pl.col(pl.Float64).round(2).exclude("delta")).write_csv(folder / "table.csv")
+    scores = [*Scores._fields, "spread", "processor_seconds"]
+    rows.with_columns(pl.col(scores).round(2)).write_csv(folder / "table.csv")
     return ["table.csv"]

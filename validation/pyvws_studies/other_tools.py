@@ -26,9 +26,10 @@ given <- commandArgs(TRUE)
 table <- read.csv(given[2], colClasses = "factor")
 made <- syn(table, m = as.integer(given[4]), method = given[1], seed = as.integer(given[5]),
             print.flag = FALSE, maxfaclevels = 1000, polyreg.maxit = 100)
+tables <- if (made$m == 1) list(made$syn) else made$syn
 for (one in seq_len(made$m)) {
   path <- file.path(given[3], paste0(one, ".csv"))
-  write.csv(made$syn[[one]], path, row.names = FALSE, quote = FALSE)
+  write.csv(tables[[one]], path, row.names = FALSE, quote = FALSE)
 }
 status <- "/proc/self/status"
 peak <- if (file.exists(status)) grep("^VmHWM", readLines(status), value = TRUE) else NA

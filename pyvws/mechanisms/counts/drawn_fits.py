@@ -43,6 +43,7 @@ _STANDS_OUT: Final = 2.0  # Deviations of the sum of squares of noise.
 _LEAST_KEPT: Final = 0.25  # Of the dependence; less is taken as this.
 _FURTHEST: Final = 3.0  # Times that a class may move from the margins.
 _HALVINGS: Final = 12  # Of the steps to how far it moves.
+_FURTHER_OFF: Final = 1.1  # Times the misfit that a class may move by.
 _RAKED: Final = 10  # Passes that give classes their margins again.
 
 
@@ -152,18 +153,21 @@ def with_dependence(
 ) -> Floats:
     """Profiles (H, sum of L) with so many times the dependence of measured pairs, or near it.
 
-    Margins stay, and so does what rules bar. Codes that a class hardly has leave it first.
+    Margins stay, and so does what rules bar. Codes that a class hardly has leave it first. Where
+    classes are apart already, moving them further would take them from the counts: it ends there.
     """
     if more <= 1.0:
         return profiles
     _, depends = dependence(shares, profiles, 1.0)
     weighted = counts.precision * depends
     wanted = more * np.vdot(weighted, depends)
+    furthest = _FURTHER_OFF * counts.misfit(shares, profiles)
     low, high, moved = 1.0, _FURTHEST, profiles
     for _ in range(_HALVINGS):
         middle = (low * high) ** 0.5
         moved = _moved(counts, shares, profiles, middle)
-        if np.vdot(weighted, dependence(shares, moved, 1.0)[1]) < wanted:
+        held = np.vdot(weighted, dependence(shares, moved, 1.0)[1])
+        if held < wanted and counts.misfit(shares, moved) <= furthest:
             low = middle
         else:
             high = middle

@@ -31,12 +31,13 @@ from scipy.sparse import csr_array
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords
+from pyvws.mechanisms.counts.counting import CellCounting, CountedInSteps, CountedRecords
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts
-from pyvws.mechanisms.counts.given_records import without_given
+from pyvws.mechanisms.counts.given_records import rest_of, without_given
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
 from pyvws.mechanisms.counts.triple_records import in_pairs
+from pyvws.tables.files.public import PublicTable
 
 _RAKED: Final = 40  # Passes over the columns,
 _RAKED_IN_FIT: Final = 2  # and each time that a fit has read all records.
@@ -45,6 +46,10 @@ _CLEAR: Final = 3.0  # Standard deviations.
 _BATCH: Final = 2000  # Distinct records that one step of a fit reads.
 _MOST: Final = 200_000  # Distinct records that a fit reads at all; of more, the most frequent ones.
 _SHOWN: Final = 5
+_NOT_COMPARED: Final = "Nobody compared the reference with the table, which was read in steps."
+_OVERLAPS: Final = (
+    "The reference seems to hold records of the table. Then it is not public, and no claim holds."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +83,7 @@ class ReferenceRecords:
     @classmethod
     def of(cls, counting: CellCounting, noisy: Measurements) -> ReferenceRecords:
         """The records of a counting's reference, in the cells that its noisy counts have."""
-        frame, table = counting.referred, without_given(noisy).table
+        frame, table = counting.referred, rest_of(noisy.table)
         read = counting.recoded(counting.read(frame), noisy.table)
         by_name = noisy.table.by_name(read.codes)
         lacks = tuple(name for name in table.columns if name not in frame.columns)
@@ -112,6 +117,7 @@ class ReferencePrior:
 
     reference: ReferenceRecords
     counts: PenalisedCounts
+    table: PublicTable
 
     @classmethod
     def of(cls, counting: CellCounting, noisy: Measurements) -> ReferencePrior | None:
@@ -119,7 +125,7 @@ class ReferencePrior:
         if counting.reference is None or not noisy.records:
             return None
         counts = PenalisedCounts(without_given(in_pairs(noisy)))
-        return cls(ReferenceRecords.of(counting, noisy), counts)
+        return cls(ReferenceRecords.of(counting, noisy), counts, counting.reference)
 
     @property
     def _n(self) -> float:
@@ -280,6 +286,8 @@ class ReferencePrior:
         """What noisy counts and a public table say, for the statement."""
         own = self.reference
         return {
+            "file": self.table.file,
+            "is_release": self.table.is_release,
             "records": own.records,
             "digest": own.digest,
             "kappa": self.kappa,
@@ -333,40 +341,33 @@ class ReferenceSlopes:
         return prior.kappa * of_shares, prior.kappa * slopes
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """How many of a table's records a reference has too: confidential.
+def overlap(
+    counting: CellCounting, records: CountedRecords | CountedInSteps
+) -> dict[str, Any] | None:
+    """How many of a table's records a reference has too: confidential; None without a reference.
 
-    Attributes
-    ----------
-    found : float
-        The share of records that some record of the reference equals.
-    by_chance : float
-        The share that as many other records of the table would equal.
-    is_more : bool
-        Whether the first is clearly above the second.
+    `found` is the share of records that some record of the reference equals in the finest cells,
+    and `by_chance` the share that as many other records of the table would equal. There is a
+    `warning` where the first is clearly above the second. A table in steps is not compared.
     """
-
-    found: float
-    by_chance: float
-    is_more: bool
-
-    @classmethod
-    def of(cls, counting: CellCounting, records: CountedRecords) -> Overlap:
-        """The overlap of a table and the reference, by whole rows in the finest cells."""
-        there = [n for n in counting.table.columns if n in counting.referred.columns]
-        own, others = (
-            list(zip(*(_finest(counting, read, name).tolist() for name in there), strict=True))
-            for read in (records, counting.read(counting.referred))
-        )
-        n, m = max(len(own), 1), min(len(own), len(others))
-        chosen = np.random.default_rng(0).permutation(len(others))[:m]
-        public, times = {others[i] for i in chosen.tolist()}, Counter(own)
-        alike = np.array([times[row] - 1 for row in own])
-        found = sum(row in public for row in own) / n
-        chance = float(np.sum(1.0 - (1.0 - m / max(n - 1, m, 1)) ** alike)) / n
-        deviation = np.sqrt(max(chance * (1.0 - chance), 1.0 / n) / n)
-        return cls(found, chance, bool(found - chance > _CLEAR * deviation))
+    if counting.reference is None:
+        return None
+    if isinstance(records, CountedInSteps):
+        return {"warning": _NOT_COMPARED}
+    there = [n for n in counting.table.columns if n in counting.referred.columns]
+    own, others = (
+        list(zip(*(_finest(counting, read, name).tolist() for name in there), strict=True))
+        for read in (records, counting.read(counting.referred))
+    )
+    n, m = max(len(own), 1), min(len(own), len(others))
+    chosen = np.random.default_rng(0).permutation(len(others))[:m]
+    public, times = {others[i] for i in chosen.tolist()}, Counter(own)
+    alike = np.array([times[row] - 1 for row in own])
+    found = sum(row in public for row in own) / n
+    chance = float(np.sum(1.0 - (1.0 - m / max(n - 1, m, 1)) ** alike)) / n
+    deviation = np.sqrt(max(chance * (1.0 - chance), 1.0 / n) / n)
+    more = found - chance > _CLEAR * deviation
+    return {"found": found, "by_chance": chance, "warning": _OVERLAPS if more else None}
 
 
 def _finest(counting: CellCounting, records: CountedRecords, name: str) -> Codes:

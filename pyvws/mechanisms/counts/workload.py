@@ -371,5 +371,6 @@ def usual_shares(table: Workload, *, pure: bool) -> Floats:
     possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
     shares = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
     own = [len(s) == 1 and table.columns[s[0]].size > MOST_LEVELS for s in table.sets]
-    shares[own] = np.maximum(shares[own], _OWN * shares.mean())  # No other set has the column.
+    if not all(len(columns) == 1 for columns in table.sets):  # No other set has such a column.
+        shares[own] = np.maximum(shares[own], _OWN * shares.mean())
     return shares * np.asarray(table.weights)

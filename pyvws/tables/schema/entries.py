@@ -128,10 +128,10 @@ class Entries:
         for name in [n for n, x in given.items() if isinstance(x, str) and x == _PRIVATELY]:
             self._keep(name, None)
             self._keep("private", (*self.private, name))
-        wanted = [n for n in PRIVATE if n in self.private and getattr(self, n) is None]
-        self._keep("private", tuple(wanted))
-        if wanted and self.role != "synthesize":
-            raise InputError.by("private-of-role", wanted=wanted[0])
+        left = [n for n in PRIVATE if n in self.private and getattr(self, n) is None]
+        self._keep("private", tuple(left))
+        if left and self.role != "synthesize":
+            raise InputError.by("private-of-role", wanted=left[0])
         for name in ("model", "formula", "outcome_scale", "prefix", "note"):
             refuse_no_text(getattr(self, name), name)
         if not (self.known is None or isinstance(self.known, bool)):

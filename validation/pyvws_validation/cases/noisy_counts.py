@@ -38,6 +38,7 @@ from pyvws_validation._counted_losses import (
     loss_distribution,
 )
 from pyvws_validation._measured_case import Findings, MeasuredRow
+from pyvws_validation._paid_losses import paid_losses
 from pyvws_validation._privacy_loss import Word, word
 from pyvws_validation.cases.guarantee import ComputedLoss, SampledLoss
 from pyvws_validation.cases.noise import DrawnNoise
@@ -240,6 +241,7 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     Conversion(id="guarantee/counts-conversion-many", u=0.002, multiples=(6, 8) * 10, epsilon=1.0),
     ReleasedCost(id="guarantee/counts-released-cost", delta=0.0),
     ReleasedCost(id="guarantee/counts-released-cost-delta", delta=DELTA),
+    *paid_losses("korolova2009", DELTA),
     FreshNoise(id="guarantee/counts-fresh-noise", delta=0.0),
     FreshNoise(id="guarantee/counts-fresh-noise-delta", delta=DELTA),
     *(

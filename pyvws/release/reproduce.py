@@ -73,7 +73,9 @@ class ReleasedCounts:
         if stated is not None:
             own["reference"] = reference or own["reference"]
             if not Path(own["reference"]).exists():
-                raise InputError.by("reproduce-without-reference", **stated)
+                raise InputError.by(
+                    "reproduce-without-reference", file=stated["file"], records=stated["records"]
+                )
         elif reference is not None:
             raise InputError.by("reproduced-without-reference", folder=folder)
         chosen, mechanism = folder / FINE_FILE, make_mechanism(NoisyCounts.name, **own)
@@ -160,7 +162,9 @@ class ReleasedCounts:
         seed = int(self.privacy["counts"]["public_seed"])
         prior, stated = ReferencePrior.of(counting, noisy), self.privacy["counts"].get("reference")
         if prior is not None and prior.reference.digest != stated["digest"]:
-            raise InputError.by("reference-of-other-digest", **stated)
+            raise InputError.by(
+                "reference-of-other-digest", file=stated["file"], digest=stated["digest"]
+            )
         fine = {} if self.fine is None else read_fine(self.fine, laplace=pure)
         made = []
         for number in (len(files), *([1] if self.best_file else [])):

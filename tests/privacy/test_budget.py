@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError
-from pyvws.privacy.budget import Budget, epsilon_of, noise_of
+from pyvws.privacy.budget import Budget, epsilon_of, noise_of, noise_of_lists
 from pyvws.privacy.discrete_noise import chosen_delta, composed_delta, delta_of_rho
 
 _SUM = 1e-11  # A direct sum over thousands of outcomes, and the rounding that is added on purpose.
@@ -131,3 +131,20 @@ def test_a_budget_out_of_range_is_refused(wrong):
 def test_shares_that_are_none_are_refused(shares):
     with pytest.raises(InputError):
         noise_of(Budget(epsilon=1.0), named(shares))
+
+
+@settings(max_examples=8)
+@given(
+    st.lists(st.lists(st.floats(0.1, 9.0), min_size=1, max_size=5), min_size=1, max_size=3),
+    st.sampled_from([(0.5, 0.0, 1), (1.0, 1e-5, 1), (1.0, 1e-5, 3)]),
+)
+def test_each_of_several_lists_costs_the_budget_with_the_count_that_chooses_it(lists, claim):
+    epsilon, delta, cap = claim
+    budget = Budget(epsilon=epsilon, delta=delta, cap=cap)
+    asked = {str(k): named(shares) for k, shares in enumerate(lists)}
+    made = noise_of_lists(budget, "number", asked)
+    assert {own.scales["number"] for own in made.values()} == {made["0"].scales["number"]}
+    for name, own in made.items():
+        assert own.scales.keys() == {"number", *asked[name]}
+        cost = epsilon_of(budget, own.scales.values())
+        assert 0.98 * epsilon <= cost <= epsilon * (1.0 + 1e-4)

@@ -152,7 +152,7 @@ def test_records_that_are_made_in_parts_are_near_those_of_one(
 ) -> None:
     frame, schema = of_two(5000, np.random.default_rng(2)), columns(2, 2, 2)
     run = bought(frame, schema, measure="triples")
-    monkeypatch.setattr(best_file, "_AT_ONCE", 1200)
+    monkeypatch.setattr(best_file, "AT_ONCE", 1200)
     codes = best_file.best_file(run.noisy, classes=5, seed=1).codes[0]
     assert (len(codes), codes.dtype) == (run.noisy.records, np.uint8)
     counts = run.noisy.table.counts(codes.astype(np.int32))

@@ -168,7 +168,7 @@ def run(
     return CountsStudy(len(whole) * copies, rows, problems)
 
 
-def _tables(whole: pl.DataFrame, copies: int, schema: Path | None) -> Iterator[_Table]:
+def _tables(whole: pl.DataFrame, copies: int, every: Path | None) -> Iterator[_Table]:
     design = DESIGNS["ma2019"]
     if not set(design.source) <= set(whole.columns):
         raise InputError.by("not-ma2019")
@@ -176,8 +176,8 @@ def _tables(whole: pl.DataFrame, copies: int, schema: Path | None) -> Iterator[_
     own = {name: column.levels or () for name, column in design.columns.items()}
     ten = design.prepare(whole.select(design.source))
     yield _Table("ten columns", ten, design.schema(), own, lambda frame: frame.cast(pl.String))
-    if schema is not None:
-        public = Schema.read(schema)
+    if every is not None:
+        public = Schema.read(every)
         columns = {n: public.columns[n] for n in public.synthesized}
         counted = {n: own for n, own in columns.items() if not own.is_computed}
         frame, levels = whole.select(list(columns)), {n: _levels(n, x) for n, x in counted.items()}

@@ -34,7 +34,9 @@ from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import Workload
 
-_AT_ONCE: Final = 1 << 22  # Records that are made together: more take small codes, part by part.
+AT_ONCE: Final = 1 << 22
+"""Records that are made together: more take small codes, part by part."""
+
 _PASSES: Final = 4  # Of swaps over all records,
 _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
@@ -54,8 +56,8 @@ def best_file(
     fitted = fitted_classes(of_rest, classes=classes, seed=seed, further=further)
     least = np.min_scalar_type(max(column.size for column in noisy.table.columns.values()))
     parts = []
-    for low in range(0, noisy.records, _AT_ONCE):
-        size = min(_AT_ONCE, noisy.records - low)
+    for low in range(0, noisy.records, AT_ONCE):
+        size = min(AT_ONCE, noisy.records - low)
         records = best_records(fitted, size, rng, towards=without_given(_part(noisy, size)))
         made = with_given(records, _part(paired, size), rng)
         parts.append(made if size == noisy.records else made.astype(least))

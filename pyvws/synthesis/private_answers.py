@@ -308,8 +308,8 @@ def _of_any_kind(found: FoundValues, codes_are_found: bool) -> dict[str, Any]:
             made["decimals"] = found.decimals
         if max(abs(low), abs(high)) >= _WIDE * max(abs(low), 1.0):
             made["outcome_scale"] = "log" if low > 0.0 or (low == 0.0 and mass) else "signed-log"
-        if codes_are_found and (codes or empty):
-            made["missing"] = (*codes, *empty.get("missing", ()))
+        if codes_are_found:  # Empty cells too: other text is one, however few there are.
+            made["missing"] = (*codes, True)
         return {**made, "outside": True}
     if codes or empty or not codes_are_found:
         return {**_category(codes), "levels": (*codes, OTHER), "outside": OTHER, **empty}

@@ -76,7 +76,6 @@ _PUBLIC: Final[dict[str, str]] = {
     "attack_risk": "pyvws.evaluation.attack_risk",
     "audit": "pyvws.auditing.audit",
     "bootstrap_interval": "pyvws.evaluation.bootstrap",
-    "buy_schema": "pyvws.synthesis.private_schema",
     "censored_share": "pyvws.posterior.censoring",
     "clamp_log_likelihood": "pyvws.posterior.censoring",
     "combine": "pyvws.evaluation.combining_rules",

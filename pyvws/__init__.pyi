@@ -105,7 +105,6 @@ from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv
 from pyvws.synthesis.existing_fit import from_log_lik as from_log_lik
 from pyvws.synthesis.existing_fit import from_stanfit as from_stanfit
 from pyvws.synthesis.forecast import forecast as forecast
-from pyvws.synthesis.private_schema import buy_schema as buy_schema
 from pyvws.tables.files.example import example as example
 from pyvws.tables.schema.column import Column as Column
 from pyvws.tables.schema.schema import Schema as Schema

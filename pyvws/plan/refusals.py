@@ -50,7 +50,7 @@ def _beside_counts(plan: Any) -> list[str]:
 
 def _paid(plan: Plan) -> Any:
     """What entries of the schema cost that were found under noise; None without such a schema."""
-    return None if plan.schema is None else plan.schema.paid
+    return getattr(plan.schema, "paid", None)
 
 
 def _by_no_family(plan: Plan) -> Any:

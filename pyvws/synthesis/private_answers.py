@@ -213,10 +213,10 @@ def _ends(bins: tuple[int, int], *, whole: bool) -> tuple[float, float]:
     return float(first), float(last)
 
 
-def _decimals(label: str) -> int:
+def _decimals(spelled: str) -> int:
     """How many decimals a number is spelled with, without zeros at its end."""
-    _, _, digits = label.partition(".")
-    return _MOST_DECIMALS if "e" in label.lower() else len(digits.strip().rstrip("0"))
+    _, _, digits = spelled.partition(".")
+    return _MOST_DECIMALS if "e" in spelled.lower() else len(digits.strip().rstrip("0"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,7 +158,7 @@ class _Purchase:
         each *= 1.0 - 1e-12  # So that rounded parts never exceed the whole.
         return {_of_values(name): each for name in self.hidden}
 
-    def seller(self, table: Any) -> Seller[Any]:
+    def seller(self, table: nw.DataFrame[Any] | None) -> Seller[Any]:
         """The seller of the records of a table."""
         return Seller.of_noise(self.noise, table, deltas=self.deltas, thresholds=self.of_thresholds)
 
@@ -245,7 +245,7 @@ class _Purchase:
         return cells.chosen(Schema({name: whole}), {name: noisy}).columns[name]
 
 
-def _counted(cells: ColumnCells, name: str, rows: Any) -> CountedValues:
+def _counted(cells: ColumnCells, name: str, rows: nw.DataFrame[Any]) -> CountedValues:
     """The counts of a column of records."""
     return cells.counted(rows[name])
 

@@ -153,8 +153,7 @@ OF_PLAN: Final[Conditions] = {
     "exact-number-of-units": _shows_sizes,
     "counts-family": _by_no_family,
     "reference-without-fit": lambda plan: (
-        plan.schema is not None
-        and plan.run.facts.takes_table
+        plan.run.facts.takes_table
         and plan.run.mechanism.reference is not None
         and not plan.run.mechanism.by_fits(plan.schema)
     ),

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws.evaluation.k_marginal import predicted_k_marginals
@@ -65,19 +67,20 @@ def test_a_best_file_tells_its_scores_and_what_it_keeps(scale: float) -> None:
     assert found.kept > 0.85
 
 
-@pytest.mark.parametrize("fitted", [True, False])
-def test_dependence_that_records_lost_is_told(fitted: bool) -> None:
+@settings(max_examples=4, deadline=None)
+@given(fitted=st.booleans(), seed=st.integers(0, 2**32 - 1))
+def test_dependence_that_records_lost_is_told(fitted: bool, seed: int) -> None:
     """Datasets that do not follow the noise: the share follows from sums over cells."""
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(seed)
     x = _records(rng)
     noisy = _noisy(x, rng, 15.0)
     codes = [_half_kept(x, rng) for _ in range(1 if fitted else 3)]
     same = _imputed(codes, fitted=fitted)
     found = predicted_quality(noisy, same, lambda _own: same, seed=6)
-    assert found.kept == pytest.approx(0.5, abs=0.06)
+    assert found.kept == pytest.approx(0.5, abs=0.12)
     whole = _imputed([x] * len(codes), fitted=fitted)
     own = predicted_quality(noisy, whole, lambda _own: whole, seed=6)
-    assert own.kept == pytest.approx(1.0, abs=0.06)
+    assert own.kept == pytest.approx(1.0, abs=0.12)
 
 
 def test_draws_that_are_too_far_from_the_counts_say_so() -> None:

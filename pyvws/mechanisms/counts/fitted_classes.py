@@ -313,9 +313,9 @@ class PenalisedCounts:
         likely = most_by_chance(cells, self.noisy.laplace)
         kept = np.repeat(kept_of_gap(likely, squares), self.sizes, axis=0)
         beside = (1.0 - self._by_code(kept)) * gap
-        return np.asarray((gap - beside + self._ordered(beside, precision) * measured) / n)
+        return np.asarray((gap - beside + self.ordered(beside, precision) * measured) / n)
 
-    def _ordered(self, gap: Floats, precision: Floats) -> Floats:
+    def ordered(self, gap: Floats, precision: Floats) -> Floats:
         """What of the gaps of pairs lies along the ranks of both columns' codes, and stands out."""
         ranks = np.zeros((len(gap), len(self.sizes)))
         for k, (low, high) in enumerate(pairwise(self.offsets)):

@@ -14,7 +14,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.read import FORMATS, read_table
 
-_MOST_VALUES: Final = 200_000_000  # Some 2 GB of text and codes.
+MOST_VALUES: Final = 200_000_000  # Some 2 GB of text and codes.
 
 
 class PublicTable(str):
@@ -58,8 +58,8 @@ class PublicTable(str):
         values = len(there) * sum(map(len, tables))
         if values == 0:
             raise InputError.by("reference-empty", file=self.file)
-        if values > _MOST_VALUES:
-            most = _MOST_VALUES // len(there)
+        if values > MOST_VALUES:
+            most = MOST_VALUES // len(there)
             raise InputError.by("reference-too-large", file=self.file, most=most)
         if self.frame is not None:
             return self.frame.select(there)

@@ -67,7 +67,7 @@ def test_a_best_file_tells_its_scores_and_what_it_keeps(scale: float) -> None:
     assert found.kept > 0.85
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(fitted=st.booleans(), seed=st.integers(0, 2**32 - 1))
 def test_dependence_that_records_lost_is_told(fitted: bool, seed: int) -> None:
     """Datasets that do not follow the noise: the share follows from sums over cells."""

@@ -107,12 +107,15 @@ def _depends(noisy: Measurements, counts: Floats) -> Floats:
 def test_a_fit_gets_so_many_times_its_dependence_and_keeps_its_margins(more: float) -> None:
     noisy, _ = _noisy(5_000, 30.0, 3, tie=0.2)
     counts = PenalisedCounts(noisy)
-    shares, profiles = one_fit(counts, 12, np.random.default_rng(0))
+    shares, whole = one_fit(counts, 12, np.random.default_rng(0))
+    profiles = 0.6 * whole + 0.4 * (shares @ whole)  # About a third of the dependence.
     moved = with_dependence(counts, shares, profiles, more)
     assert shares @ moved == pytest.approx(shares @ profiles, abs=1e-3)
     before, after = (dependence(shares, phi, 1.0)[1] for phi in (profiles, moved))
     held = np.vdot(counts.precision * before, after) / np.vdot(counts.precision * before, before)
     assert held == pytest.approx(more, rel=0.02)
+    further = with_dependence(counts, shares, whole, 2.0 * more)
+    assert counts.misfit(shares, further) < 1.2 * counts.misfit(shares, whole)
 
 
 def test_the_best_file_stands_beside_several_datasets_and_is_none_of_them(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def r_versions() -> dict[str, str]:
     except PyvwsError:
         return {"R": NOT_INSTALLED}
     own = (str(version) or NOT_INSTALLED for version in answer["versions"])
-    return {"R": str(answer["r_version"][0]), **dict(zip(_R, own, strict=True))}
+    return {"R": bridge.r_versions()["R"], **dict(zip(_R, own, strict=True))}
 
 
 def _distribution() -> str:

@@ -111,6 +111,10 @@ REFUSED: dict[str, dict[str, Any]] = {
         "mechanism": vws.NoisyCounts(epsilon=1.0, model="conditionals", sweeps=9, chains=1),
         "datasets": 6,
     },
+    "reference-without-fit": {
+        **table(sex=SEX),
+        "mechanism": vws.NoisyCounts(epsilon=1.0, model="conditionals", reference="public.csv"),
+    },
     "best-file-of-chains": {
         **table(sex=SEX),
         "mechanism": vws.NoisyCounts(epsilon=1.0, model="conditionals", best_file=True),

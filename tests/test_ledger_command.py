@@ -75,7 +75,7 @@ def test_the_ledger_names_releases_by_a_signed_proposal(tmp_path):
         "by_word": True,
     }
     said = " ".join(run("ledger", tmp_path).stdout.split())
-    assert "by_word: A look at the confidential table proposed the schema" in said
+    assert "by_word: The schema was proposed from the confidential table" in said
     earlier = clamped(public_settings=strict).released()
     uses = [entry["use"] for entry in clamped(earlier=(earlier,)).released()["ledger"]]
     assert ", dp-if-public:" in uses[0]

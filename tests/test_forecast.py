@@ -68,7 +68,7 @@ def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
     )
     assert 0.5 < float(found[1]) / release.privacy["epsilon_per_dataset"] < 2.0
     assert "3 conditionals" in lines
-    assert "3 sets of" in lines
+    assert "count 3 pairs of columns" in lines
     assert lines.count(" seconds of a processor and ") == 2  # Of lw, and of counts.
     assert lines.count("Recommended") == 1
     given: dict[str, Any] = {"schema": schema, "mechanism": vws.InverseWeighted(t=0.5)}

@@ -356,7 +356,7 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     *(
         ("exact priors", _BOUGHT + "bought_tables", exact_priors, f"guarantee/counts-{row}")
-        for row in ("conditionals", "tables", "groups")
+        for row in ("conditionals", "tables")
     ),
     ("exact levels", _BOUGHT + "bought_tables", exact_levels, "guarantee/counts-regressions"),
     *(

@@ -35,6 +35,9 @@ def outputs(notebook: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def plain(data: dict[str, Any]) -> str:
     told = "".join(data.get("printed") or data.get("text/html") or data["text/plain"])
     told = re.sub(r"<[^>]+>", " ", re.sub(r"(?s)<style.*?</style>", "", told))
+    told = told.partition("Which key makes")[
+        0
+    ]  # One record is lone: it is copied by chance or not.
     return told.replace("NaN", "blank")  # No number equals it.
 
 
@@ -49,7 +52,8 @@ def test_the_case_runs_and_shows_what_the_page_shows(notebook: Any, tmp_path: Pa
     kept, made = list(outputs(_CASE)), list(outputs(again))
     for (code, before), (_, after) in zip(kept, made, strict=True):
         assert before.keys() == after.keys(), code
-        assert list(differences(plain(before), plain(after), within=_WITHIN)) == [], code
+        texts = (plain(one) for one in (before, after))
+        assert list(differences(*texts, within=_WITHIN)) == [], code
     statement = json.loads((tmp_path / "out" / "release" / "privacy.json").read_text())
     assert (statement["guarantee"], statement["epsilon_total"]) == ("approximate-dp", 1.0)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["confidential", "release"]

@@ -35,9 +35,7 @@ def outputs(notebook: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def plain(data: dict[str, Any]) -> str:
     told = "".join(data.get("printed") or data.get("text/html") or data["text/plain"])
     told = re.sub(r"<[^>]+>", " ", re.sub(r"(?s)<style.*?</style>", "", told))
-    told = told.partition("Which key makes")[
-        0
-    ]  # One record is lone: it is copied by chance or not.
+    told = told.partition("Which key makes")[0]  # One record is lone, copied by chance.
     return told.replace("NaN", "blank")  # No number equals it.
 
 

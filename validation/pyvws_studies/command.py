@@ -286,6 +286,18 @@ def _noisy_counts(
     return study, file, {**own, "tool_runs": tool_runs, "synthesize": synthesize}
 
 
+def _counts_records(
+    file: Annotated[Path, typer.Option(help="Your copy of ma2019.csv (NIST).")],
+    databases: Annotated[
+        int, typer.Option(help="Databases of a row; a third of them by chains.", min=3)
+    ] = 30,
+) -> _Asked:
+    """How often intervals from noisy counts hold the figures of a real file."""
+    from pyvws_studies import counts_records as study
+
+    return study, file, {"databases": databases}
+
+
 def _table_priors(
     file: Annotated[Path, typer.Option(help="A public file, csv or parquet.")],
     columns: Annotated[
@@ -342,3 +354,4 @@ app.command("tables")(_joined(_tables, _run))
 app.command("inverse-tables")(_joined(_inverse_tables, _run))
 app.command("table-priors")(_joined(_table_priors, _run))
 app.command("noisy-counts")(_joined(_noisy_counts, _run))
+app.command("counts-records")(_joined(_counts_records, _run))

@@ -15,7 +15,7 @@ dataset which takes it for data. Those of the noisy counts come by least squares
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import combinations
@@ -143,25 +143,55 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     run, name = _budget(settings["runs"][key[0]]), str(key[1])
     whole = population(settings)
     table = workload(whole.schema, settings["measure"][name])
-    records = whole.sample(run["n"], np.random.default_rng(seed.spawn(1)[0]))
-    budget = NoisyCounts(epsilon=run["epsilon"], delta=run["delta"]).budget
-    sold = count_noise(budget, table, hidden=True)
-    seller = Seller.of_noise(sold, records)
-    number = bought_number(seller, len)
-    noisy = bought_tables(seller, sold, table, lambda codes: codes, records=number)
-    asked = {name: settings[name] for name in ("datasets", "classes")}
-    asked["seed"] = whole_seed(seed.spawn(1)[0])
-    chains = {name: settings[name] for name in ("sweeps", "chains")}
-    made = {
-        "fits": drawn_fits(noisy, **asked).codes,
-        "chains": impute(noisy, **asked, **chains).codes,
-    }
-    figures = list(_figures(settings, table, whole))
-    noise = float(noisy.deviations.mean()) / run["n"]
-    place = {**run, "noise": noise, "measure": name, "replicate": key[2]}
-    counted = {of: _counted(noisy, whole.schema, of, settings["level"]) for of in OF}
-    rows = _rows(settings["level"], figures, records, made, counted)
+    database = Database.drawn(settings, whole, table, run, seed)
+    rows = database.coverage(settings, whole, table)
+    place = {**run, "noise": database.noise, "measure": name, "replicate": key[2]}
     return Result([{**place, **row} for row in rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Database:
+    """Records (n, K) of a population, their noisy counts, and datasets of these by the method."""
+
+    records: Codes
+    noisy: Measurements
+    made: Mapping[str, list[Codes]]
+
+    @classmethod
+    def drawn(
+        cls,
+        settings: Mapping[str, Any],
+        whole: Population,
+        table: Workload,
+        run: Mapping[str, Any],
+        seed: np.random.SeedSequence,
+        methods: Sequence[str] = ("fits", "chains"),
+    ) -> Database:
+        """Records drawn by a seed, counted under fresh noise with a noisy n."""
+        records = whole.sample(run["n"], np.random.default_rng(seed.spawn(1)[0]))
+        budget = NoisyCounts(epsilon=run["epsilon"], delta=run["delta"]).budget
+        sold = count_noise(budget, table, hidden=True)
+        seller = Seller.of_noise(sold, records)
+        number = bought_number(seller, len)
+        noisy = bought_tables(seller, sold, table, lambda codes: codes, records=number)
+        asked: Any = {name: settings[name] for name in ("datasets", "classes")}
+        asked["seed"] = whole_seed(seed.spawn(1)[0])
+        chains: Any = {name: settings[name] for name in ("sweeps", "chains")}
+        ways = {"fits": partial(drawn_fits, noisy), "chains": partial(impute, noisy, **chains)}
+        return cls(records, noisy, {name: ways[name](**asked).codes for name in methods})
+
+    @property
+    def noise(self) -> float:
+        """The mean deviation of a count's noise, as a share of n."""
+        return float(self.noisy.deviations.mean()) / len(self.records)
+
+    def coverage(
+        self, settings: Mapping[str, Any], whole: Population, table: Workload
+    ) -> Iterator[dict[str, Any]]:
+        """A row for each kind of figure, truth and method."""
+        figures = list(_figures(settings, table, whole))
+        counted = {of: _counted(self.noisy, whole.schema, of, settings["level"]) for of in OF}
+        return _rows(settings["level"], figures, self.records, self.made, counted)
 
 
 def _budget(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,8 +275,9 @@ def _rows(
                 see("counted", whose, direct, truth[whose])
         half = z * (own * (1.0 - own) / len(records)) ** 0.5
         see("confidential", "population", (own - half, own + half), figure.share)
-        half = z * variances["fits"][0] ** 0.5
-        alone = (shares["fits"][0] - half, shares["fits"][0] + half)
+        share, variance = next((own[0], variances[by][0]) for by, own in shares.items())
+        half = z * variance**0.5
+        alone = (share - half, share + half)
         see("one dataset", "population", alone, figure.share)
     for (method, whose, kind), seen in held.items():
         within, width = map(float, np.mean(seen, axis=0))

@@ -1,0 +1,125 @@
+"""How often 95 % intervals from noisy counts hold the figures of a real file.
+
+The population is ma2019.csv by its ten columns of `pyvws_studies.whole_tables`. Databases are drawn
+from it with replacement, and counted and made into datasets as in `pyvws_studies.counts_coverage`,
+whose kinds of figures these are. Beside them stand the coefficients of three regressions, and the
+k-marginal score of a dataset's pairs against its database. Noise is fresh, so a second study prints
+other last digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import whole_number
+from pyvws.errors import InputError
+from pyvws.evaluation.combining_rules import combine
+from pyvws.evaluation.k_marginal import k_marginal
+from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.workload import Workload, workload
+from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.tables.files.read import read_table
+from pyvws_studies._report import table_of
+from pyvws_studies.counts_coverage import SETTINGS, Database, Population
+from pyvws_studies.noisy_counts import REGRESSIONS, regression_of
+from pyvws_studies.whole_tables import DESIGNS
+
+RUNS: Final = [
+    {"n": n, "epsilon": epsilon, "delta": 1e-5, "method": method}
+    for n in (1_000, 7_634)
+    for epsilon in (1.0, 4.0)
+    for method in ("fits", "chains")
+]
+KINDS: Final = ("margin", "measured pair", "strong pair", "triple", "regression")
+_SCORED: Final = 2  # Datasets of a database.
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsStudy:
+    """The rows of the study: percentages by kind, scores from 0 to 1000; larger = better."""
+
+    rows: list[dict[str, Any]]
+    problems: tuple[str, ...] = ()
+
+
+def run(file: Path, *, seed: int, databases: int = 30, listener: Listener = SILENT) -> RecordsStudy:
+    """Draw so many databases for each row, a third of them where chains take long.
+
+    Raises InputError for a file without the columns.
+    """
+    whole_number(databases, "databases", least=3)
+    design, source = DESIGNS["ma2019"], read_table(file).frame
+    if not {*design.source} <= {*source.columns}:
+        raise InputError.by("not-ma2019")
+    frame, schema = design.prepare(source.select(design.source)), design.schema()
+    table = workload(schema, ("pairs",), ("none",))
+    codes, _ = table.read(nw.from_native(frame, eager_only=True))
+    population = Population(schema, codes, np.full(len(codes), 1.0 / len(codes)))
+    truth = [regression_of(_frame(table, codes), name)[0] for name in REGRESSIONS]
+    rows = []
+    for number, each in enumerate(RUNS):
+        count = databases if each["method"] == "fits" else databases // 3
+        held: dict[tuple[str, str], list[float]] = {}
+        scores = []
+        for one in range(count):
+            stream = np.random.SeedSequence([seed, number, one])
+            own = Database.drawn(SETTINGS, population, table, each, stream, [each["method"]])
+            for row in own.coverage(SETTINGS, population, table):
+                if row["method"] == each["method"]:
+                    held.setdefault((row["of"], row["kind"]), []).append(row["within"])
+            made = [_frame(table, x) for x in own.made[each["method"]]]
+            held.setdefault(("population", "regression"), []).append(_regressions(made, truth))
+            scores.append(k_marginal(_frame(table, own.records), made[:_SCORED]).score)
+        for of in ("population", "table"):
+            found = {kind: held[of, kind] for kind in KINDS if (of, kind) in held}
+            within = {kind: 100.0 * float(np.mean(x)) for kind, x in found.items()}
+            place = {**each, "of": of, "databases": count}
+            rows.append({**place, **within, "score": float(np.mean(scores))})
+        listener.line(f"  {each['n']} records, epsilon {each['epsilon']:g}, {each['method']}")
+    return RecordsStudy(rows)
+
+
+def _frame(table: Workload, codes: Codes) -> pl.DataFrame:
+    """Records (n, K) with the labels of their codes."""
+    labels = {name: np.array(column.labels) for name, column in table.columns.items()}
+    return pl.DataFrame({name: own[codes[:, k]] for k, (name, own) in enumerate(labels.items())})
+
+
+def _regressions(made: list[pl.DataFrame], truth: list[Any]) -> float:
+    """The share of coefficients whose interval holds that of the population."""
+    within = []
+    for name, whole in zip(REGRESSIONS, truth, strict=True):
+        fits = [regression_of(dataset, name) for dataset in made]
+        estimates, errors = (np.array(part) for part in zip(*fits, strict=True))
+        for k, value in enumerate(whole):
+            low, high = combine(estimates[:, k], errors[:, k] ** 2, of="population").interval(0.95)
+            within.append(low <= value <= high)
+    return float(np.mean(within))
+
+
+_SHOWN: Final = {
+    **{"records": ("n", ","), "epsilon": ("epsilon", "g"), "by": ("method", "")},
+    "truth of": ("of", ""),
+    **{kind: (kind, ".1f") for kind in KINDS},
+    **{"score": ("score", ".1f"), "databases": ("databases", "")},
+}
+
+
+def table(result: RecordsStudy) -> Any:
+    """The study as a table for a terminal."""
+    empty: Mapping[str, Any] = dict.fromkeys(KINDS)
+    rows = [{**empty, **row} for row in result.rows]
+    return table_of("Intervals that hold, in percent", rows, _SHOWN, group="n")
+
+
+def write(result: RecordsStudy, folder: Path) -> list[str]:
+    rows = pl.DataFrame(result.rows, infer_schema_length=None)
+    rows.with_columns(pl.col(*KINDS, "score").round(1)).write_csv(folder / "table.csv")
+    return ["table.csv"]

@@ -51,29 +51,26 @@ def drawn_fits(
     noisy: Measurements, *, datasets: int, classes: int, seed: int, further: Further | None = None
 ) -> Imputed:
     """Records of so many fits, of a table that classes can give (`are_fitted`)."""
-    further = further if further is not None and further.kappa else None
     streams = np.random.SeedSequence([seed, 3]).spawn(datasets)
     with steady_sums():
         fits, sums, misfit = [], _Sums(without_given(in_pairs(noisy))), 0.0
         for stream in streams:
             rng = np.random.default_rng(stream)
-            counts = PenalisedCounts(without_given(in_pairs(once_more(noisy, rng))))
+            own = once_more(noisy, rng)
+            counts = PenalisedCounts(without_given(in_pairs(own)))
             fit = one_fit(counts, classes, rng, further)
             sums.add(counts, *fit)
-            fits.append((fit, rng))
+            fits.append((own, counts, fit, rng))
             misfit += counts.misfit(*fit) / (2.0 * datasets)  # Of the noise of both.
         more = 1.0 / sums.kept
         codes = []
-        for stream, ((shares, profiles), rng) in zip(streams, fits, strict=True):
-            own = once_more(noisy, np.random.default_rng(stream))
-            paired = in_pairs(own)
-            counts = PenalisedCounts(without_given(paired))
+        for own, counts, (shares, profiles), rng in fits:
             profiles = with_dependence(counts, shares, profiles, more)
             ties = counts.ties(shares, profiles)
             fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit)
             near, towards = counts.precision > 0.0, without_given(own)
             records = best_records(fitted, noisy.records, rng, near, towards)
-            codes.append(with_given(records, paired, rng))
+            codes.append(with_given(records, in_pairs(own), rng))
     return Imputed(
         codes=codes,
         numbers=[{} for _ in codes],

@@ -118,7 +118,6 @@ def fitted_classes(
 ) -> FittedClasses:
     """The mean of several fits, each of about so many classes; of a table that `is_fitted`."""
     counts = PenalisedCounts(noisy)
-    further = further if further is not None and further.kappa else None
     with steady_sums():
         fits = [
             one_fit(counts, classes, np.random.default_rng(stream), further)
@@ -139,7 +138,7 @@ def one_fit(
     """Shares (H,) and profiles (H, sum of L) of one fit: adaptive steps along the slope."""
     start = counts.start(classes, rng)
     means, squares = start.zeros(), start.zeros()
-    at, prior = start, None if further is None else further.batches(rng)
+    at, prior = start, further.batches(rng) if further is not None and further.kappa else None
     for step in range(1, _STEPS + 1):
         _, slopes = counts.penalised(at)
         if prior is not None:

@@ -29,6 +29,19 @@ def one_set_short(noise_of: Any) -> Any:
     return wrong
 
 
+def lists_for_free(noise_of_lists: Any) -> Any:
+    """The number that chooses among lists of sets is all that their noise is priced by."""
+
+    def wrong(budget: Any, first: Any, lists: Any) -> Any:
+        made = noise_of_lists(budget, first, lists)
+        for name, noise in made.items():
+            scales = {n: x if n == first else 0.9 * x for n, x in noise.scales.items()}
+            made[name] = dataclasses.replace(noise, scales=scales)
+        return made
+
+    return wrong
+
+
 def half_the_variance(noise_of: Any) -> Any:
     """All noise has half of the variance that the budget pays for."""
 
@@ -334,6 +347,13 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     *(
         (
+            *("lists for free", "pyvws.mechanisms.counts.counting:noise_of_lists"),
+            *(lists_for_free, f"guarantee/counts-auto{kind}"),
+        )
+        for kind in ("", "-delta")
+    ),
+    *(
+        (
             *("sets counted twice", _SELLER + "Seller.counts"),
             *(sets_twice, f"guarantee/counts-{row}"),
         )
@@ -351,7 +371,7 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         )
         for row in (
             *("loo", "loo-delta", "units", "conditionals", "regressions"),
-            *("groups", "one-column"),
+            *("groups", "one-column", "auto"),
         )
     ),
     *(

@@ -226,6 +226,8 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     _losses("replace", neighbours="replace"),
     _losses("loo-delta", delta=DELTA),
     _losses("replace-delta", neighbours="replace", delta=DELTA),
+    _losses("auto", measure=("auto",), bases=TABLES[:3]),
+    _losses("auto-delta", measure=("auto",), bases=TABLES[:3], delta=DELTA),
     _losses("units", cap=2),
     _losses("units-delta", _BY_RHO, cap=2, delta=DELTA),
     _losses("small-noise", epsilon=12.0, delta=DELTA, **_SMALL),

@@ -31,7 +31,7 @@ from pyvws_studies.counts_coverage import SETTINGS, Database, Population
 from pyvws_studies.noisy_counts import REGRESSIONS, regression_of
 from pyvws_studies.whole_tables import DESIGNS
 
-RUNS: Final = [
+RUNS: Final[list[dict[str, Any]]] = [
     {"n": n, "epsilon": epsilon, "delta": 1e-5, "method": method}
     for n in (1_000, 7_634)
     for epsilon in (1.0, 4.0)

@@ -56,10 +56,7 @@ _OF_INCOME: Final = {
 """A set of 300 cells that holds the regression of income."""
 
 _COARSE: Final = 4.0, 1e-5
-_PEERS: Final = {
-    "ten columns": (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0), ("AIM", 4.0)),
-    "all columns": (("MST", 1.0), ("AIM", 1.0)),
-}
+_PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0), ("AIM", 4.0))  # Of ten columns.
 _EDGES: Final = {
     "AGEP": tuple(range(5, 100, 5)),
     "PINCP": (0, 1, 5e3, 1e4, 2e4, 3e4, 4e4, 6e4, 8e4, 1e5, 1.5e5, 2.5e5),
@@ -144,8 +141,8 @@ def run(
     `synthesize` is `vws.synthesize`. `seed` is the public seed of the first run, and of the scores
     that bound the scale; the noise has none. `copies` is how many times each record stands in the
     table. With the `schema` of all columns these are a second table. `others` is a Python
-    interpreter that may have dpmm: other tools then make the tables too, as often as `runs` or
-    `tool_runs` says. Raises InputError for a file without the columns.
+    interpreter that may have dpmm: other tools then make the ten columns too, as often as `runs`
+    or `tool_runs` says. Raises InputError for a file without the columns.
     """
     whole_number(runs, "runs", least=1)
     whole, rows = read_table(file).frame, list[CountsRow]()
@@ -155,8 +152,8 @@ def run(
             rows.append(row)
             listener.line(f"  {row.columns}, {row.way}: {row.pairs:.1f}, {row.triples:.1f}")
         tools: list[Tool] = []
-        if others is not None:
-            tools, left_out = installed(others, _PEERS[table.columns])
+        if others is not None and table.columns == "ten columns":
+            tools, left_out = installed(others, _PEERS)
             problems += left_out
         for tool in tools:
             made = _by_tool(table, tool, seed, tool_runs or runs)

@@ -172,7 +172,8 @@ class NoisyCounts(MechanismBase):
         assert reference is None or isinstance(reference, PublicTable)
         if schema.members is not None:  # A unit is a record, which nothing rests on but counts.
             slots = Slots(schema)
-            words = slots.in_slots(words[0]), slots.in_slots(words[1])
+            by_name = tuple(word for word in words[1] if word != ALIKE) or (NONE,)
+            words = slots.in_slots(words[0]), slots.in_slots(by_name)
             return CellCounting(slots.wide, *words, self._by_families, 0.0, slots=slots)
         return CellCounting(schema, *words, self._by_families, self.cells_share, reference)
 

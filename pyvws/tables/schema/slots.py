@@ -32,6 +32,7 @@ from pyvws.tables.schema.rules import Fixed
 from pyvws.tables.schema.schema import Schema
 
 _MOST_SLOTS_WITH_GAPS: Final = 8  # Of which any may be empty: the size has 2^8 - 1 levels.
+_CANDIDATES: Final = 200  # Units that may take the place of an impossible one.
 _WORD: Final = re.compile(r"""'[^']*'|"[^"]*"|`[^`]+`|[^\W\d]\w*(?:\.\w+)*""")
 _WHERE: Final = re.compile(r"\s+(?:only\s+)?where\s+")
 
@@ -287,7 +288,7 @@ class Slots:
         """The values (n,) of members by column, of M synthetic units (M,) that `first` numbers.
 
         A unit with a member that the schema calls impossible, or with a computed number beyond its
-        range, takes the values of another one of its size, by chance.
+        range, takes the values of another one of its size: the most alike of some by chance.
         """
         made, units = self._apart(values)
         broken = self.of.breaking(made, self.schema.columns)
@@ -297,17 +298,35 @@ class Slots:
         bad = np.zeros(len(values[self.of.size]), dtype=np.bool_)
         bad[units[broken]] = True
         if bad.any():
-            source, sizes = np.arange(len(bad)), values[self.of.size]
-            for size in np.unique(sizes[bad]):
-                alike = np.flatnonzero(~bad & (sizes == size))
-                others = alike if len(alike) else np.flatnonzero(~bad)
-                if not len(others):
-                    raise InputError.by("units-all-impossible")
-                own = np.flatnonzero(bad & (sizes == size))
-                source[own] = rng.choice(others, len(own))
+            source = self._sources(values, bad, rng)
             made, units = self._apart({name: own[source] for name, own in values.items()})
         ids: dict[str, Any] = {x: units + first for x in self.schema.ids if x == self.schema.unit}
         return made | ids
+
+    def _sources(
+        self, values: Mapping[str, Floats], bad: NDArray[np.bool_], rng: np.random.Generator
+    ) -> Rows:
+        """Each unit's source (M,): itself, or of a `bad` one another one of its size.
+
+        It is the most similar of some by chance: by Gower's coefficient, where a category is alike
+        or not, and of a number the distance counts as a part of its range.
+        """
+        if bad.all():
+            raise InputError.by("units-all-impossible")
+        columns = self.wide.columns.items()
+        codes = np.column_stack([values[name] for name, x in columns if x.categorical])
+        scaled = [values[name] / np.ptp(x.range) for name, x in columns if x.range]
+        numbers = np.column_stack(scaled or [np.zeros(len(bad))])
+        source, sizes = np.arange(len(bad)), values[self.of.size]
+        for size in np.unique(sizes[bad]):
+            others = np.flatnonzero(~bad & (sizes == size))
+            others = others if len(others) else np.flatnonzero(~bad)
+            for unit in np.flatnonzero(bad & (sizes == size)):
+                some = rng.choice(others, _CANDIDATES)
+                near = np.nan_to_num(1.0 - np.abs(numbers[some] - numbers[unit]))
+                similar = (codes[some] == codes[unit]).sum(axis=1) + near.sum(axis=1)
+                source[unit] = some[similar.argmax()]
+        return source
 
     def _apart(self, values: Mapping[str, Floats]) -> tuple[dict[str, Floats], Rows]:
         """The values (n,) of the members of units (M,), and each one's unit from 0."""

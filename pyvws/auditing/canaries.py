@@ -159,6 +159,8 @@ def canary_audit(
     counting = getattr(run.plan, "counting", None)
     if not isinstance(mechanism, NoisyCounts) or not isinstance(counting, CellCounting):
         raise InputError.by("canaries-of-other-mechanism", mechanism=mechanism.name)
+    if counting.slots is not None:
+        raise InputError.by("canaries-of-whole-units")
     rng = np.random.default_rng([seed, 3])
     made = _made_up(counting, canaries, rng)
     coins = rng.random(canaries) < 0.5

@@ -1,10 +1,11 @@
 """Noisy counts of whole units: households, whose members are slots, and a panel, whose waves are.
 
 The households are those of the R package NestedCategBayesImpute, whose records are the persons
-beside a head. The panel of four waves is made up: a state that follows the last wave's, an
-income that follows the person and the state, and waves that a person misses. Each figure stands
-beside that of the table. The score of pairs within households is 0 for independent columns and 1 for
-a bootstrap: of pairs of a column of the head with one of a member, and of two members. Run it by `python -m pyvws_studies.whole_units households.txt`.
+beside a head. The panel of four waves is made up: a state that follows the last wave's, an income
+that follows the person and the state, and waves that a person misses. Each figure stands beside
+that of the table. The score of pairs within households is 0 for independent columns and 1 for a
+bootstrap: of pairs of a column of the head with one of a member, and of two members. Run it by
+`python -m pyvws_studies.whole_units households.txt`.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def households_schema() -> Schema:
         "hisp": _category(range(1, 6), missing=True),
     }
     spouses = "count where relate == 2"
-    members = {
+    members: Any = {
         "sizes": (1, 3),
         "of_unit": _HEAD,
         "summaries": {"persons": "size", "before": "count", "spouses": spouses},
@@ -108,7 +109,12 @@ def panel_schema() -> Schema:
         "state": _category(_STATES),
         "pay": _number(0, 20_000, (250, 500, 750, 1000, 1500, 2000, 2500, 3000, 4000, 6000)),
     }
-    members = {"sizes": (1, 4), "of_unit": ("sex",), "summaries": {"waves": "size"}, "slot": "wave"}
+    members: Any = {
+        "sizes": (1, 4),
+        "of_unit": ("sex",),
+        "summaries": {"waves": "size"},
+        "slot": "wave",
+    }
     return Schema(columns, unit="person", members=members)
 
 
@@ -235,7 +241,7 @@ def _panel_figures(waves: pl.DataFrame) -> dict[str, float]:
     figures = {}
     for first, then in product(_STATES, _STATES):
         own = moves.filter(pl.col("state") == first)
-        figures[f"{first} to {then}"] = float((own["state_next"] == then).mean() or 0.0)
+        figures[f"{first} to {then}"] = len(own.filter(state_next=then)) / max(1, len(own))
     return {**figures, "rows": float(len(waves)), "total pay": float(waves["pay"].sum())}
 
 

@@ -150,9 +150,7 @@ REFUSED: dict[str, dict[str, Any]] = {
         "mechanism": vws.NoisyCounts(epsilon=1.0, delta=0.5),
         "records": 3,
     },
-    "slot-without-counts": table(
-        town=TOWN, unit="home", members={**MEMBERS, "slot": "town"}, pay=PAY
-    ),
+    "slot-without-counts": table(sex=SEX, unit="home", members={**MEMBERS, "slot": "sex"}, pay=PAY),
     "members-order": {**table(pay=PAY, unit="home", members=MEMBERS), "keep_order": True},
     "unit-mechanism": {**table(pay=PAY, unit="home"), "mechanism": "cw"},
     "unit-program": {**Y, "mechanism": "lw", "unit": "home", **PROGRAM},

@@ -48,6 +48,7 @@ from pyvws._base.checks import (
 )
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
+from pyvws.sheet import Sheet, html
 
 if TYPE_CHECKING:
     from pyvws.tables.schema.schema import Schema
@@ -267,6 +268,14 @@ class CombinedCoefficients(dict[str, Combined]):
     def __init__(self, combined: Mapping[str, Combined], dropped: Sequence[int]) -> None:
         super().__init__(combined)
         self.dropped = tuple(dropped)
+
+    def _repr_html_(self) -> str:
+        columns = ("coefficient", "estimate", "standard error", "df", "lower 95%", "upper")
+        rows = [
+            (name, one.estimate, one.variance**0.5, one.df, *one.interval())
+            for name, one in self.items()
+        ]
+        return html([Sheet("Combined coefficients", columns, rows)])
 
 
 def combine(

@@ -39,7 +39,7 @@ _PAID: Final = "paid"
 _HEADINGS: Final = ("role", "model", "predictors")  # Columns of a shown schema.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Schema:
     """What is public of a table, checked on creation. Synthesis follows the order of `columns`.
 
@@ -269,6 +269,11 @@ class Schema:
         A schema under review can be read by its owner alone (mode 0600).
         """
         write_whole(Path(path), self.text, private=self.under_review)
+
+    def __repr__(self) -> str:
+        """One line without entries, which are confidential while the schema is under review."""
+        review = "under review, " if self.under_review else ""
+        return f"Schema({review}{len(self.columns)} columns: {', '.join(self.columns)})"
 
     def _repr_html_(self) -> str:
         """The columns as a table, for a notebook; confidential while the schema is under review."""

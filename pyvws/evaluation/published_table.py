@@ -249,7 +249,7 @@ class PublishedTable(InSheets):
         if self.of is not None:
             counted = sum(bool(figure.counted) for figure in self.figures)
             others = len(self.figures) - counted
-            remarks.append(f"{counted} figures were counted. {others} others rest on the model.")
+            remarks.append(f"{counted} figures were counted. {others} others depend on the model.")
         remarks += [
             f"The datasets do not hold the noisy counts of {' by '.join(columns)}, and neither do "
             "figures of these columns by the model."

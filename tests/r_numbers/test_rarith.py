@@ -4,8 +4,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,13 +89,6 @@ def test_order_of_the_values_does_not_matter_to_quantiles(x, seed):
     assert (rarith.quantile(np.multiply(x, 4.0), levels) == 4.0 * found).all()
 
 
-def test_ecdf_counts():
-    rng = np.random.default_rng(2)
-    x, points = rng.integers(0, 9, 40) / 2, rng.integers(-1, 10, 60) / 2
-    by_loop = [sum(value <= point for value in x) / 40 for point in points]
-    assert rarith.ecdf_at(x, points).tolist() == by_loop
-
-
 def test_a_rounding_outside_is_the_end():
     """As sums of shares give it: R takes 1 + 2.2e-14 for 1 and refuses 1 + 2.3e-14."""
     x = [1.0, 2.0, 7.0]
@@ -160,11 +151,3 @@ def test_infinite_values_follow_ieee_in_silence():
 def test_bad_input(call, key):
     with refused(key):
         call()
-
-
-def test_columns_of_any_kind():
-    x = [3, 1, 2, 8]
-    for column in (pd.Series(x, index=[7, 7, 1, 0]), pl.Series(x), np.array(x, dtype=np.int8)):
-        assert rarith.quantile(column, 0.5) == 2.5
-        assert rarith.mean(column) == 3.5
-        assert rarith.var(column) == rarith.var(x)

@@ -15,12 +15,6 @@ def plain(matrix):
     return sizes.max(axis=1), sizes.max(axis=0)
 
 
-def test_by_hand():
-    rows, columns = largest_sizes(np.array([[-1.0, 2.0, -0.0], [3.0, np.nan, -np.inf]]))
-    assert rows.tolist() == [2.0, np.inf]
-    assert columns.tolist() == [3.0, np.inf, np.inf]
-
-
 @pytest.mark.runs
 @given(
     hnp.arrays(

@@ -219,6 +219,8 @@ def counts_run(
     noise = counting.noise(mechanism.budget, hidden=known is None)
     weighed = records.weighed if isinstance(records, CountedRecords) else None
     times = None if weighed is None else weighed.parts
+    if times is not None and times.any():  # For the checks of columns.
+        table = replace(table, exponents=times / times.mean())
     seller = Seller.of_noise(noise, records, table.units, times)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine

@@ -83,6 +83,7 @@ _POLARS: Final = nw.Implementation.POLARS
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
+_NEARLY_NONE: Final = 1e-6  # What a record counts in checks whose weight counts nothing.
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
@@ -219,8 +220,9 @@ def counts_run(
     noise = counting.noise(mechanism.budget, hidden=known is None)
     weighed = records.weighed if isinstance(records, CountedRecords) else None
     times = None if weighed is None else weighed.parts
-    if times is not None and times.any():  # For the checks of columns.
-        table = replace(table, exponents=times / times.mean())
+    if times is not None:  # For the checks of columns, which take no weights that are all 0.
+        each = np.maximum(times, _NEARLY_NONE)
+        table = replace(table, exponents=each / each.mean() if len(each) else each)
     seller = Seller.of_noise(noise, records, table.units, times)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine

@@ -63,7 +63,7 @@ class WeightedSums:
     @property
     def stands_for(self) -> float:
         """The sum of weights that a row stands for."""
-        return self.population / self.rows
+        return self.population / max(1, self.rows)
 
     @property
     def heaviest(self) -> float:

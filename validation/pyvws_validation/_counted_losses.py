@@ -116,7 +116,7 @@ OF_WEIGHTS: Final = {name: COLUMNS[name] for name in ("sex", "age")}
 
 WEIGHED: Final[tuple[Any, ...]] = (
     ("f", "3", "4"),
-    ("m", "20", "1.5"),
+    ("m", "20", "4"),
     ("f", "39", "400"),  # Beyond the range.
     ("m", "3", "0.1"),
     ("x", "20", "4"),  # A value that the schema does not know.

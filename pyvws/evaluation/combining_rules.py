@@ -27,7 +27,7 @@ subtracts v from b, so its T is too small.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
@@ -169,17 +169,19 @@ class NoisyCells:
     - `frame`: With the columns `set`, `cell`, `label`, `count` and `scale`.
     - `noise`: The kind of the discrete noise, as the statement says it.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
+    - `weights`: What the statement says of survey weights that counts are sums of.
     """
 
     frame: IntoDataFrame
     noise: Literal["laplace", "gaussian"]
     lost: Sequence[Sequence[str]]
+    weights: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, frame: IntoDataFrame, privacy: Mapping[str, Any]) -> Self:
         """Those of a release with that statement."""
         counts = privacy["counts"]
-        return cls(frame, counts["noise"], counts.get("lost_sets", ()))
+        return cls(frame, counts["noise"], counts.get("lost_sets", ()), counts.get("weights", {}))
 
     @property
     def sets(self) -> list[str]:

@@ -41,7 +41,10 @@ from pyvws.mechanisms.counts.counting import (
 )
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import (
+    NUMBER,
+    OF_SQUARES,
     Measurements,
+    WeightedSums,
     counts_columns,
     lost_sets,
 )
@@ -66,6 +69,7 @@ from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.parts import Finish
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.weight import WeighedRecords
 
 COUNTS_FILE = "counts.parquet"
 """Name of the file that a release has its noisy counts in."""
@@ -79,6 +83,7 @@ _POLARS: Final = nw.Implementation.POLARS
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
+_NEARLY_NONE: Final = 1e-6  # What a record counts in checks whose weight counts nothing.
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
@@ -87,7 +92,8 @@ class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them.
 
     `schema` has the cells that were chosen. For the agency, `number` is that of the records, and
-    `exact` (C,) are the counts without noise, and `compared` is what a reference shares with it.
+    `exact` (C,) are the counts without noise, `weighed` what the records count as, and `compared`
+    is what a reference shares with it.
     """
 
     schema: Schema
@@ -98,6 +104,7 @@ class NoisyCountsRun(DrawSource):
     imputed: Imputed
     best: Imputed | None
     compared: Mapping[str, Any] | None = None
+    weighed: WeighedRecords | None = None
 
     @property
     def secret(self) -> bool:
@@ -127,9 +134,15 @@ class NoisyCountsRun(DrawSource):
                 "diagnostics": {name: plain_number(value) for name, value in found.items()},
             },
             "records_in_no_cell": self._in_no_cell,
+            **({} if self.weighed is None else self._of_weights(self.weighed)),
             **({} if self.compared is None else {"reference": self.compared}),
             "settings": {},
         }
+
+    @staticmethod
+    def _of_weights(weighed: WeighedRecords) -> dict[str, int]:
+        """The records whose weight was clipped to its range, and those that count nothing."""
+        return {"weights_clipped": weighed.clipped, "records_without_weight": weighed.without}
 
     @property
     def _in_no_cell(self) -> dict[str, int]:
@@ -205,7 +218,12 @@ def counts_run(
     if known is None and mechanism.neighbours == "replace":
         known = records.number  # All neighbours have as many.
     noise = counting.noise(mechanism.budget, hidden=known is None)
-    seller = Seller.of_noise(noise, records, table.units)
+    weighed = records.weighed if isinstance(records, CountedRecords) else None
+    times = None if weighed is None else weighed.parts
+    if times is not None:  # For the checks of columns, which take no weights that are all 0.
+        each = np.maximum(times, _NEARLY_NONE)
+        table = replace(table, exponents=each / each.mean() if len(each) else each)
+    seller = Seller.of_noise(noise, records, table.units, times)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     for phrase in (*filter(None, [bought.why]), *not_counted(noisy.table)):
@@ -247,6 +265,7 @@ def counts_run(
         conversion=noise.conversion,
         public_seed=public,
         deviation_of_records=noisy.deviation_of_records,
+        **({} if noisy.weighted is None else _weighted_facts(noisy.weighted)),
         predicted=quality.scores,
         kept=quality.kept,
         apart=imputed.apart if imputed.disagree else None,
@@ -296,7 +315,19 @@ def counts_run(
         imputed=imputed,
         best=best,
         compared=overlap(counting, records),
+        weighed=weighed,
     )
+
+
+def _weighted_facts(sums: WeightedSums) -> dict[str, Any]:
+    """What a statement says of sums of weights."""
+    weights = {
+        "column": sums.weight.column,
+        "range": [sums.weight.low, sums.weight.high],
+        "calibrated": sums.weight.calibrated,
+        "stands_for": sums.stands_for,
+    }
+    return {"weights": weights, "population": sums.population, "parts": sums.parts}
 
 
 def imputed_tables(
@@ -435,10 +466,16 @@ def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[s
     return {**made, name: Finish(name, schema).settled(first, {**values, **made})}
 
 
+def of_weights(column: str) -> pl.Expr:
+    """Whether a row of noisy counts is of what is bought beside sums of weights."""
+    return (pl.col(column) == NUMBER) | pl.col(column).str.starts_with(OF_SQUARES)
+
+
 def read_counts(frame: pl.DataFrame, table: Workload, *, laplace: bool) -> Measurements:
     """The noisy counts of a release; InputError where they are not those of its schema's cells."""
     counts = np.zeros(len(table.possible), dtype=np.int64)
     scales = np.ones(len(table.sets))
+    frame = frame.filter(~of_weights("set"))
     seen = 0
     for q, name in enumerate(table.names):
         own = frame.filter(pl.col("set") == name)
@@ -487,5 +524,8 @@ def measured_copy(
     assert isinstance(copy.counted, CountedRecords)
     hidden = mechanism.neighbours == "loo"
     noise = counting.noise(mechanism.budget, hidden=hidden)
-    seller = Seller[CountedRecords | CountedInSteps].of_noise(noise, copy.counted, copy.units)
+    times = None if copy.counted.weighed is None else copy.counted.weighed.parts
+    seller = Seller[CountedRecords | CountedInSteps].of_noise(
+        noise, copy.counted, copy.units, times
+    )
     return measured(counting, noise, seller, records=None if hidden else copy.records)

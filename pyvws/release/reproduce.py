@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
@@ -18,6 +18,7 @@ from typing import Any, Final, Self
 import polars as pl
 
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.measurements import NUMBER, OF_SQUARES
 from pyvws.mechanisms.counts.reference import ReferencePrior
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
@@ -37,6 +38,7 @@ from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
+from pyvws.tables.schema.weight import MOST_PARTS
 from pyvws.tables.schema.write_values import truth_words
 
 _OPEN: Final = 1e-4  # Relative: the search for epsilon ends so far above it, at most.
@@ -105,7 +107,10 @@ class ReleasedCounts:
 
         What the schema cost is added, by the scales and thresholds that stand in it.
         """
-        return epsilon_of(self.mechanism.budget, self._scales()) + self._of_schema
+        budget = self.mechanism.budget
+        if "weights" in self.privacy["counts"]:  # The largest weight is a unit of its parts.
+            budget = replace(budget, cap=budget.cap * MOST_PARTS)
+        return epsilon_of(budget, self._scales()) + self._of_schema
 
     @property
     def _of_schema(self) -> float:
@@ -137,11 +142,19 @@ class ReleasedCounts:
             for of, own in frame.group_by(names):
                 scale = float(own["scale"].to_numpy().min())
                 if scale > 0.0:
-                    yield scale
+                    yield scale * self._parts(str(of[0]))
                 elif self.privacy["number_of_rows"] == "noisy" or len(own) > 1:
                     raise InputError.by(
                         "counts-without-noise", folder=self.folder, of=":".join(map(str, of))
                     )
+
+    def _parts(self, of: str) -> float:
+        """The parts of the largest weight that the unit of a scale is; 1 without weights."""
+        weights = self.privacy["counts"].get("weights")
+        if weights is None or of == NUMBER:
+            return 1.0 if weights is None else MOST_PARTS
+        heaviest = weights["range"][1] / weights["stands_for"]
+        return MOST_PARTS / heaviest ** (1 + of.startswith(OF_SQUARES))
 
     def datasets(self, files: list[Path]) -> list[bytes]:
         """The content of each dataset of the release, whose `files` these are, and of a best file.
@@ -152,7 +165,7 @@ class ReleasedCounts:
         schema, mechanism = self.schema, self.mechanism
         kind = files[0].suffix[1:]
         columns = read_table(files[0]).frame.columns
-        asked = dict.fromkeys([*columns, *filter(None, [schema.unit])])
+        asked = dict.fromkeys([*columns, *filter(None, [schema.unit, schema.weight])])
         nobody = pl.DataFrame({name: [None, None] for name in asked})
         settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
         table = check_table(nobody, settings)

@@ -46,6 +46,7 @@ _RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
 _STEPS: Final = 20_000  # Steps of a loss of epsilon: each count's loss is rounded down to one.
 _FAR: Final = 12.0  # Standard deviations of noise: what lies beyond has a chance below 1e-30.
 _UNIT: Final = "home"
+_WEIGHT: Final = "weight"
 
 COLUMNS: Final = {
     "sex": Column(model="logistic", levels=("f", "m")),
@@ -110,6 +111,22 @@ IN_NUMBERS: Final[tuple[Any, ...]] = (
 """Records of these columns."""
 
 
+OF_WEIGHTS: Final = {name: COLUMNS[name] for name in ("sex", "age")}
+"""The columns of records that have a survey weight too, from 1 to 4 by public knowledge."""
+
+WEIGHED: Final[tuple[Any, ...]] = (
+    ("f", "3", "4"),
+    ("m", "20", "4"),
+    ("f", "39", "400"),  # Beyond the range.
+    ("m", "3", "0.1"),
+    ("x", "20", "4"),  # A value that the schema does not know.
+    ("m", "39", "-2"),  # Weights that count nothing.
+    ("f", "20", "inf"),
+    ("f", "3", None),
+)
+"""Records of these columns and the weight."""
+
+
 class SeenCounts(NamedTuple):
     """Counts that were to get noise (C,), the scale of the noise of each, and what it answered."""
 
@@ -154,6 +171,7 @@ class CountedRuns(Runs):
     - `records`: A public number of records.
     - `measure`, `tables`: The sets that are counted, and the columns that tables give.
     - `model` {"classes", "conditionals"}: The model that imputes records.
+    - `weighted`: Whether a record has a survey weight at its end, so that counts are sums of them.
     """
 
     columns: Mapping[str, Column] = field(default_factory=lambda: COLUMNS)
@@ -164,6 +182,7 @@ class CountedRuns(Runs):
     measure: tuple[str, ...] = ("pairs",)
     tables: tuple[str, ...] = ()
     model: str = "classes"
+    weighted: bool = False
     known: dict[Any, Floats] = field(default_factory=dict, compare=False, repr=False)
 
     def losses(self, epsilon: float) -> Losses:
@@ -210,6 +229,7 @@ class CountedRuns(Runs):
                 schema=Schema(
                     {**({_UNIT: Column(role="id")} if self.cap else {}), **self.columns},
                     unit=_UNIT if self.cap else None,
+                    **({"weight": _WEIGHT, "weight_range": (1, 4)} if self.weighted else {}),
                 ),
                 mechanism=NoisyCounts(
                     epsilon=epsilon,
@@ -227,6 +247,8 @@ class CountedRuns(Runs):
                 seed=_SEED,
             )
         tables = release.public_tables
+        if self.weighted:  # Sums are released as rows, to the nearest one.
+            return release, seen
         released = tables["counts.parquet"].filter(pl.col("set") != "records")["count"].to_list()
         fine = tables["cells.parquet"]["count"].to_list() if "cells.parquet" in tables else []
         answers = [answer for call in seen for answer in call.answers.tolist()]
@@ -237,7 +259,8 @@ class CountedRuns(Runs):
     def _table(self, outcomes: tuple[Any, ...]) -> pl.DataFrame:
         units = outcomes if self.cap else [[record] for record in outcomes]
         rows = [(str(number), *record) for number, unit in enumerate(units) for record in unit]
-        names = dict.fromkeys([_UNIT, *self.columns], pl.String)
+        own = [_UNIT, *self.columns, *([_WEIGHT] if self.weighted else [])]
+        names = dict.fromkeys(own, pl.String)
         frame = pl.DataFrame(rows, schema=names, orient="row")
         return frame if self.cap else frame.drop(_UNIT)
 

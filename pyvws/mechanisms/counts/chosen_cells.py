@@ -58,6 +58,12 @@ class FineCounts:
     deviation: float
     rounded: FineCounts | None = None
 
+    def in_rows(self, parts: float, of_scale: float) -> FineCounts:
+        """Sums of weights as rows of so many parts; `of_scale` is the deviation at scale 1."""
+        counts, scale = np.rint(self.counts / parts).astype(np.int64), self.scale / parts
+        rounded = self.rounded and self.rounded.in_rows(parts, of_scale)
+        return FineCounts(counts, scale, scale * of_scale, rounded)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FineCells:

@@ -32,12 +32,14 @@ from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
     bought_number,
+    bought_sums,
     bought_tables,
     count_noise,
     count_shares,
     noise_apart,
     of_cells,
     of_set,
+    with_squares,
 )
 from pyvws.mechanisms.counts.workload import (
     AUTO,
@@ -50,11 +52,12 @@ from pyvws.mechanisms.counts.workload import (
     in_own_cells,
     workload,
 )
-from pyvws.privacy.budget import Budget, Noise, noise_of_lists
+from pyvws.privacy.budget import Budget, Noise, deviation_of, noise_of_lists
 from pyvws.privacy.seller import Seller, TalliedCells
 from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.steps import CountedRows
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.weight import WeighedRecords
 
 _MOST_OF_PAIRS: Final = 1.4  # As of `noise_apart`: columns alone are nearer where pairs have more,
 _MOST_OF_TRIPLES: Final = 0.1  # and triples are worth their noise up to this.
@@ -72,17 +75,24 @@ class CountedRecords:
         The codes in the fine cells of each number that has some, and in those of how round it is.
     values : mapping of str to ndarray, shape (N,)
         The values of the columns.
+    weighed : WeighedRecords, optional
+        What the records count as, where they have survey weights.
     """
 
     codes: Codes
     fine: Mapping[str, Codes]
     classes: Mapping[str, Codes]
     values: Mapping[str, Floats]
+    weighed: WeighedRecords | None = None
 
     @property
     def number(self) -> int:
         """N, the number of records."""
         return len(self.codes)
+
+    def times(self, cells: Codes) -> Codes | TalliedCells:
+        """The cells (N,) of records, or what their weights add up to in them."""
+        return cells if self.weighed is None else TalliedCells(cells, self.weighed.parts)
 
 
 CountedParts = Callable[[Sequence[Sequence[str]]], Iterator[CountedRows]]
@@ -204,7 +214,8 @@ class CellCounting:
         """
         given: Any = {"cells": self.finest, "share": self.cells_share}
         if AUTO not in self.measure:
-            return count_noise(budget, self.table, hidden=hidden, **given)
+            weighted = self.schema.weighing is not None
+            return count_noise(budget, self.table, hidden=hidden, weighted=weighted, **given)
         tables = {word: own.table for word, own in self._ways.items()}
         if hidden:
             pure = budget.pure
@@ -242,7 +253,9 @@ class CellCounting:
         fine = {name: own for name, (own, _) in read.items()}
         rounded = {name: own for name, own in finest.roundness.items() if name in there}
         classes = {name: own.codes(*read[name]) for name, own in rounded.items()}
-        return CountedRecords(codes, fine, classes, values)
+        weight = self.schema.weighing
+        weighed = weight and weight.column in there and weight.read(frame[weight.column])
+        return CountedRecords(codes, fine, classes, values, weighed or None)
 
     def read_in_steps(
         self, parts: CountedParts, number: int, values: Mapping[str, Floats]
@@ -275,7 +288,18 @@ class CellCounting:
         finest, final, own = self.finest.columns[name], cells.columns[name], records.fine[name]
         if isinstance(own, TalliedCells):
             return replace(own, cells=recoded(finest, final, own.cells))
-        return recoded(finest, final, own)
+        assert isinstance(records, CountedRecords)
+        return records.times(recoded(finest, final, own))
+
+    def in_classes(
+        self, records: CountedRecords | CountedInSteps, name: str
+    ) -> Codes | TalliedCells:
+        """The records by how round a number is."""
+        own = records.classes[name]
+        if isinstance(own, TalliedCells):
+            return own
+        assert isinstance(records, CountedRecords)
+        return records.times(own)
 
     def recoded(self, records: CountedRecords, table: Workload) -> CountedRecords:
         """The records in the cells of a table, which join fine ones of some numbers."""
@@ -321,25 +345,35 @@ def measured(
     Under "auto" that number chooses the sets.
     `records` is their number where neighbours have as many or it is public; else it is bought.
     """
-    number = bought_number(seller, lambda own: own.number) if records is None else records
+    weight, sums = counting.schema.weighing, None
+    if weight is not None:
+        sums = bought_sums(seller, noise, weight, _parts, records=records)
+    elif records is None:
+        records = bought_number(seller, lambda own: own.number)
+    number = sums.rows if sums is not None else records
+    assert number is not None
     counting, settled, why = counting.settled(noise, number)
     if settled is not noise:
         seller.turn_to(settled)
         noise = settled
     schema, table, finest = counting.schema, counting.table, counting.finest.columns
     fine: dict[str, FineCounts] = {}
+    row = 1.0 if sums is None else sums.parts
     if finest:
         sets = [of_set(name) for name in table.names]
-        deviation = noise.deviation(of_cells(next(iter(finest))))
+        of_scale = deviation_of(noise.budget.pure)
+        deviation = noise.scales[of_cells(next(iter(finest)))] / row * of_scale
         cells = counting.fine_cells(most_fine_cells(number, deviation))
         fine = bought_cells(
             seller,
             noise,
             cells,
             lambda own, name: counting.in_fine_cells(own, cells, name),
-            lambda own, name: own.classes[name],
+            counting.in_classes,
         )
-        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
+        if sums is not None:
+            fine = {name: own.in_rows(row, of_scale) for name, own in fine.items()}
+        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets) / row)
         schema = cells.chosen(schema, fine, most)
         table = counting.in_cells(schema, priced=table.names)
 
@@ -349,5 +383,17 @@ def measured(
             return own.tally(table)
         return counting.recoded(own, table).codes
 
-    noisy = bought_tables(seller, noise, table, coded, records=number)
+    if sums is None:
+        noisy = bought_tables(seller, noise, table, coded, records=number)
+    else:
+        noisy = bought_tables(seller, noise, table, coded, records=number, parts=_parts)
+        sums = with_squares(sums, seller, noise, table, coded, _parts)
+        noisy = noisy.in_rows(sums)
     return MeasuredCounts(schema, noisy, fine, why)
+
+
+def _parts(records: CountedRecords | CountedInSteps) -> Counts:
+    """What each record counts as, in parts of the largest weight."""
+    assert isinstance(records, CountedRecords)
+    assert records.weighed is not None
+    return records.weighed.parts

@@ -31,7 +31,9 @@ from pyvws_validation._counted_losses import (
     OF_GROUPS,
     OF_NUMBERS,
     OF_TABLES,
+    OF_WEIGHTS,
     RECORDS,
+    WEIGHED,
     CountedRuns,
     gaussian_loss,
     hockey_stick,
@@ -219,6 +221,9 @@ _OF_TABLES: Final[dict[str, Any]] = {
     "measure": ("sex:age/15",),
     "bases": TABLES[:7],
 }
+_OF_ONE_SUM: Final = 0.74  # A replaced record of equal weight does not move the sum of weights.
+_WEIGHED: Final[dict[str, Any]] = {"columns": OF_WEIGHTS, "weighted": True}
+_UNITS_WEIGHED: Final = (WEIGHED[:1] * 2, WEIGHED[2:4], (*WEIGHED[1:2], *WEIGHED[5:7]))
 _SMALL: Final[dict[str, Any]] = {"measure": ("sex:age:job",), "records": 5, "bases": TABLES[:7]}
 
 CASES: Final[tuple[MeasuredRow, ...]] = (
@@ -238,6 +243,13 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     _losses("chosen-cells", columns=OF_NUMBERS, **_alone(IN_NUMBERS)),
     _losses("chosen-cells-delta", columns=OF_NUMBERS, delta=DELTA, **_alone(IN_NUMBERS)),
     _losses("one-column", **_AGES),
+    _losses("weights", **_WEIGHED, **_alone(WEIGHED)),
+    _losses("weights-delta", _BY_RHO, delta=DELTA, **_WEIGHED, **_alone(WEIGHED[:3])),
+    _losses("weights-replaced", _OF_ONE_SUM, **_WEIGHED, **_alone(WEIGHED[:4]), neighbours="replace"),
+    _losses(
+        *("weights-units", _NEARLY),
+        **{"cap": 2, "extremes": _UNITS_WEIGHED, "bases": ((), _UNITS_WEIGHED), **_WEIGHED},
+    ),
     Conversion(id="guarantee/counts-conversion-one", u=4.0, multiples=(1,), epsilon=1.0),
     Conversion(id="guarantee/counts-conversion-small", u=0.5, multiples=(1, 2, 5), epsilon=3.0),
     Conversion(id="guarantee/counts-conversion-many", u=0.002, multiples=(6, 8) * 10, epsilon=1.0),

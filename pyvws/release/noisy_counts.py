@@ -243,7 +243,9 @@ def counts_run(
         model=mechanism.model,
         sets=len(noisy.table.sets) + len(of_numbers),
         cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in of_numbers),
-        columns_of_chosen_cells=tuple(n for n in fine if schema.columns[n].cuts is None),
+        columns_of_chosen_cells=tuple(
+            n for n in fine if n in schema.columns and schema.columns[n].cuts is None
+        ),
         conversion=noise.conversion,
         public_seed=public,
         deviation_of_records=noisy.deviation_of_records,
@@ -385,8 +387,11 @@ def _drawn_once(
         values |= table.columns[name].values(own, rng, numbers)
     for difference in table.differences:
         values |= difference.together(by_name, values, rng)
+    bounded = table.bounded
     for name in schema.synthesized:
-        if name not in values:
+        if name in bounded:
+            values |= bounded[name].later_values(by_name[bounded[name].name], values)
+        elif name not in values:
             values |= _computed(schema, name, values)
     return values
 
@@ -398,14 +403,18 @@ def _within_ranges(
     once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
     rng: np.random.Generator,
 ) -> dict[str, Floats]:
-    """Values (M,) by column of imputed records (M, K); no computed number leaves its range.
+    """Values (M,) by column of imputed records (M, K); all keep ranges and bounds.
 
     `once` draws values of records. A record with such a number is drawn again within its cells, and
     after `_TRIES` in those of another record that has none. After as many more it takes that one's
     values. Raises InputError where every record has such a number.
     """
     values, source = once(codes, drawn), np.arange(len(codes))
-    computed = [Finish(name, schema) for name in schema.synthesized if name in schema.computed]
+    computed = [
+        Finish(name, schema)
+        for name in schema.synthesized
+        if name in schema.computed or any(rule.bounds for rule in schema.columns[name].rules)
+    ]
     for attempt in range(2 * _TRIES + 1):
         broken = np.zeros(len(codes), dtype=np.bool_)
         for finish in computed:

@@ -17,6 +17,7 @@ from typing import Any, Final
 import narwhals as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
@@ -407,24 +408,32 @@ def _within_ranges(
 
     `once` draws values of records. A record with such a number is drawn again within its cells, and
     after `_TRIES` in those of another record that has none. After as many more it takes that one's
-    values. Raises InputError where every record has such a number.
+    values. Where every record has such a number, it becomes its bound. Raises InputError where that
+    does not help.
     """
     values, source = once(codes, drawn), np.arange(len(codes))
-    computed = [
-        Finish(name, schema)
-        for name in schema.synthesized
-        if name in schema.computed or any(rule.bounds for rule in schema.columns[name].rules)
-    ]
+    bounded = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
+    asked = [Finish(n, schema) for n in schema.synthesized if n in schema.computed | bounded]
+
+    def broken() -> NDArray[np.bool_]:
+        every = [finish.broken(values) for finish in asked]
+        return np.asarray(np.logical_or.reduce([np.zeros(len(codes), dtype=np.bool_), *every]))
+
     for attempt in range(2 * _TRIES + 1):
-        broken = np.zeros(len(codes), dtype=np.bool_)
-        for finish in computed:
-            broken |= finish.broken(values)
-        bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
+        found = broken()
+        bad, kept = np.flatnonzero(found), np.flatnonzero(~found)
         if not len(bad):
             break
         if not len(kept) and attempt == _TRIES:
-            names = ", ".join(repr(finish.name) for finish in computed)
-            raise InputError.by("computed-outside-range", names=names)
+            for name in (finish.name for finish in asked):
+                if name in bounded:
+                    values[name] = np.clip(values[name], *Finish(name, schema).within(values))
+                else:
+                    values |= _computed(schema, name, values)
+            if broken().any():
+                names = ", ".join(repr(finish.name) for finish in asked)
+                raise InputError.by("computed-outside-range", names=names)
+            break
         others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
         source[bad] = source[others]
         again = {name: x[others] for name, x in values.items()}

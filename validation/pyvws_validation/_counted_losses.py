@@ -110,6 +110,23 @@ IN_NUMBERS: Final[tuple[Any, ...]] = (
 """Records of these columns."""
 
 
+OF_ORDER: Final = {
+    "begin": Column(model="normal", range=(0, 40), decimals=0, missing=True, cuts=(20,)),
+    "end": Column(model="normal", range=(0, 50), decimals=0, missing="N", rule=">= begin"),
+}
+"""Two numbers in an order, of which the difference is counted."""
+
+IN_ORDER: Final[tuple[Any, ...]] = (
+    ("3", "9"),
+    ("39", "2"),  # Breaks the rule.
+    ("9", "9"),
+    (None, "50"),
+    ("20", "N"),
+    ("3", "1e300"),  # A value that the schema does not know.
+)
+"""Records of these columns."""
+
+
 class SeenCounts(NamedTuple):
     """Counts that were to get noise (C,), the scale of the noise of each, and what it answered."""
 

@@ -114,9 +114,10 @@ class BoundedColumn(OfTwo):
         alone = np.clip(low + np.where(gap < self.far, gap, gap - self.far), low, high)
         nearer = ~np.isnan(earlier) & (gap < self.far)
         own = self.of.rounded(np.where(nearer, earlier + self._sign * gap, alone))
+        away = np.where(nearer, self._sign, np.where(own < high, 1.0, -1.0))
         for number in self.later.apart * 2:  # What stands apart is no number beyond the bound.
             step = self.of.step or np.spacing(abs(number)) * 2.0
-            own = np.where(own == number, self.of.rounded(number + self._sign * step), own)
+            own = np.where(own == number, self.of.rounded(number + away * step), own)
         parts = np.ones(len(codes))
         for code, label in enumerate(self.later.parts):
             own[codes == code] = self.of.code_of(label)

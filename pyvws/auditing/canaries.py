@@ -34,7 +34,7 @@ from scipy.stats import binom
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.bounded import BoundedColumn
+from pyvws.mechanisms.counts.by_rule import BoundedColumn
 from pyvws.mechanisms.counts.chosen_cells import finer_columns, recoded
 from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords, MeasuredCounts

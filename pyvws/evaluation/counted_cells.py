@@ -31,7 +31,7 @@ from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import OF, NoisyCells
 from pyvws.evaluation.public_cells import CellStatistic
-from pyvws.mechanisms.counts.bounded import counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.workload import OF_ALL
 from pyvws.tables.schema.schema import Schema

@@ -111,7 +111,7 @@ class NoisyCountsRun(DrawSource):
 
     def noise(self, name: str) -> CellNoise | None:
         column = self.noisy.table.columns.get(name)
-        if column is None or not len(column.edges):
+        if column is None or not np.isfinite(column.edges).any():
             return None
         return CellNoise(column.edges, self.noisy.deviation_of_column(name))
 
@@ -449,7 +449,8 @@ def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[s
     first = np.ones(len(next(iter(values.values()))))
     made: dict[str, Floats] = {}
     if schema.columns[name].parts:
-        made[part_of(name)] = Finish(name, schema, of_part=True).settled(first, values)
+        free = values[part_of(name)] if schema.columns[name].frees_missing else first
+        made[part_of(name)] = Finish(name, schema, of_part=True).settled(free, values)
     return {**made, name: Finish(name, schema).settled(first, {**values, **made})}
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws import Column, InputError, Schema
 from pyvws.commands.cli import app
-from pyvws.mechanisms.counts.bounded import counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_CHOSEN,
     FineCounts,

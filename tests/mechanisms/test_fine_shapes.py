@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws import Column, Schema
-from pyvws.mechanisms.counts.bounded import counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     fine_cells,

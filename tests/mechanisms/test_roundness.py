@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws import Column, Schema
-from pyvws.mechanisms.counts.bounded import counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.chosen_cells import FineCounts, fine_cells, fine_column, within_cells
 from pyvws.mechanisms.counts.coding import CountedColumn, counted_column
 from pyvws.mechanisms.counts.roundness import Roundness, roundness_of

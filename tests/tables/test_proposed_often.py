@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws import Column, InputError, Schema
-from pyvws.mechanisms.counts.bounded import counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.read import read_table
 

@@ -413,7 +413,7 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     *(
         (
-            *("breakers by others", "pyvws.mechanisms.counts.bounded:BoundedColumn.codes_of"),
+            *("breakers by others", "pyvws.mechanisms.counts.by_rule:BoundedColumn.codes_of"),
             *(breakers_by_others, f"guarantee/counts-{row}"),
         )
         for row in ("order", "order-delta")

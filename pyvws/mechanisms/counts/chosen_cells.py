@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.bounded import bounded_columns, finer
+from pyvws.mechanisms.counts.by_rule import bounded_columns, finer
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn, counted_column, rule_cuts
 from pyvws.mechanisms.counts.fine_shapes import expected_records, proportion_unit
 from pyvws.mechanisms.counts.roundness import Roundness, roundness_of

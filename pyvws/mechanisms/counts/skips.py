@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.bounded import BoundedColumn, counted_names
+from pyvws.mechanisms.counts.by_rule import BlankColumn, BoundedColumn, counted_names
 from pyvws.mechanisms.counts.cliques import Clique, clique
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.tables.schema.rules import Fixed, Never
@@ -123,6 +123,8 @@ def _skip(
         ]
         if (ends[0] != ends[1]).any():
             for other in rule.columns:
+                if isinstance(columns[parents[other]], BlankColumn):
+                    raise InputError.by("counts-rule-unreadable", name=name)
                 if other != parents[other]:
                     said = {"name": name, "other": other, "counted": parents[other]}
                     raise InputError.by("counts-rule-of-bounded", **said)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.bounded import BoundedColumn, counted_columns, counted_names
+from pyvws.mechanisms.counts.by_rule import BoundedColumn, counted_columns, counted_names
 from pyvws.mechanisms.counts.cliques import Clique, clique, grouping
 from pyvws.mechanisms.counts.coding import (
     MOST_LEVELS,

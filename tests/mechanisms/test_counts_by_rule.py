@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.auditing.canaries import _made_up
 from pyvws.commands.cli import app
-from pyvws.mechanisms.counts.bounded import bounded_columns
+from pyvws.mechanisms.counts.by_rule import bounded_columns
 from pyvws.report.output_folder import dataset_files
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"

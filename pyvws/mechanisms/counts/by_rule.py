@@ -1,11 +1,14 @@
-"""A number that another one of its record bounds, counted by how far it lies beyond that number.
+"""What is counted in the place of a number that rules leave only a part of its freedom.
 
-The rule "> begin" of a column end makes it so. What is counted in its place is "end - begin", in
-public cells that are narrow near 0, and the records get the number as begin and the difference. So
-every record keeps the order, however wide the cells of begin are. Equal numbers, points of mass and
-missing codes have codes of their own. Where the number that bounds is missing, the number itself is
-counted, in cells beyond those of differences. The code is a function of the record and the schema
-alone, and a record that breaks the rule has none.
+The rule "> begin" of a column end makes that number lie beyond another one of its record. What is
+counted in its place is "end - begin", in public cells that are narrow near 0, and the records get
+the number as begin and the difference. So every record keeps the order, however wide the cells of
+begin are. Equal numbers, points of mass and missing codes have codes of their own. Where the number
+that bounds is missing, the number itself is counted, in cells beyond those of differences. A record
+that breaks the rule has no code.
+
+Of the rule "= wages + pensions or missing" it is counted whether the number is missing. Each code
+is a function of the record and the schema alone.
 """
 
 from __future__ import annotations
@@ -128,6 +131,24 @@ class BoundedColumn(OfTwo):
         }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BlankColumn(CountedColumn):
+    """A computed number of which nothing but a missing value is free: its one cell has all numbers.
+
+    The numbers themselves are computed of the other columns of a record.
+    """
+
+    @property
+    def labels(self) -> list[str]:
+        return [*("empty" if part is None else part for part in self.parts), "computed"]
+
+    def values(
+        self, codes: Codes, rng: np.random.Generator, drawn: Floats | None = None
+    ) -> dict[str, Floats]:
+        """The codes (M,) of the number's parts: it has a value, or is missing."""
+        return {part_of(self.name): np.where(codes < len(self.parts), 2.0 + codes, 1.0)}
+
+
 def counted_columns(schema: Schema) -> dict[str, CountedColumn]:
     """The columns that are counted, in the order of the schema: those that nothing computes.
 
@@ -136,12 +157,15 @@ def counted_columns(schema: Schema) -> dict[str, CountedColumn]:
     """
     begins = rule_cuts(schema)
     bounded = {one.later.name: one for one in bounded_columns(schema).values()}
-    columns = [
-        bounded.get(name)
-        or counted_column(name, schema.columns[name], sorted(begins.get(name, ())))
-        for name in schema.synthesized
-        if name not in schema.computed
-    ]
+    columns: list[CountedColumn] = []
+    for name in schema.synthesized:
+        own = schema.columns[name]
+        if own.frees_missing:
+            anything = np.array([-np.inf, np.inf])
+            columns.append(BlankColumn(name, own, own.missing_codes, anything))
+        elif name not in schema.computed:
+            begun = sorted(begins.get(name, ()))
+            columns.append(bounded.get(name) or counted_column(name, own, begun))
     return {column.name: column for column in columns}
 
 

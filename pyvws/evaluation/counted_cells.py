@@ -33,7 +33,8 @@ from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import OF, NoisyCells
 from pyvws.evaluation.public_cells import CellStatistic
 from pyvws.evaluation.squared_weights import SquaredWeights
-from pyvws.mechanisms.counts.coding import CountedColumn, counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
+from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.measurements import NUMBER, OF_SQUARES
 from pyvws.mechanisms.counts.workload import OF_ALL
 from pyvws.tables.schema.schema import Schema

@@ -50,7 +50,7 @@ from pyvws.evaluation.public_cells import (
 )
 from pyvws.evaluation.squared_weights import SquaredWeights
 from pyvws.evaluation.survey_estimates import SurveyEstimate
-from pyvws.mechanisms.counts.coding import counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema

@@ -67,7 +67,7 @@ class SquaredWeights:
     def by_row(self, frame: nw.DataFrame[Any], columns: Mapping[str, CountedColumn]) -> Floats:
         """The squares (n,) of the rows of a dataset."""
         codes = {
-            name: columns[name].read(frame[name])[0]
+            name: columns[name].read(frame)[0]
             for name in self.sums
             if name in columns and name in frame.columns
         }

@@ -17,6 +17,7 @@ from typing import Any, Final
 import narwhals as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
@@ -117,7 +118,7 @@ class NoisyCountsRun(DrawSource):
 
     def noise(self, name: str) -> CellNoise | None:
         column = self.noisy.table.columns.get(name)
-        if column is None or not len(column.edges):
+        if column is None or not np.isfinite(column.edges).any():
             return None
         return CellNoise(column.edges, self.noisy.deviation_of_column(name))
 
@@ -261,7 +262,9 @@ def counts_run(
         model=mechanism.model,
         sets=len(noisy.table.sets) + len(of_numbers),
         cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in of_numbers),
-        columns_of_chosen_cells=tuple(n for n in fine if schema.columns[n].cuts is None),
+        columns_of_chosen_cells=tuple(
+            n for n in fine if n in schema.columns and schema.columns[n].cuts is None
+        ),
         conversion=noise.conversion,
         public_seed=public,
         deviation_of_records=noisy.deviation_of_records,
@@ -416,8 +419,11 @@ def _drawn_once(
         values |= table.columns[name].values(own, rng, numbers)
     for difference in table.differences:
         values |= difference.together(by_name, values, rng)
+    bounded = table.bounded
     for name in schema.synthesized:
-        if name not in values:
+        if name in bounded:
+            values |= bounded[name].later_values(by_name[bounded[name].name], values)
+        elif name not in values:
             values |= _computed(schema, name, values)
     return values
 
@@ -429,24 +435,36 @@ def _within_ranges(
     once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
     rng: np.random.Generator,
 ) -> dict[str, Floats]:
-    """Values (M,) by column of imputed records (M, K); no computed number leaves its range.
+    """Values (M,) by column of imputed records (M, K); all keep ranges and bounds.
 
     `once` draws values of records. A record with such a number is drawn again within its cells, and
     after `_TRIES` in those of another record that has none. After as many more it takes that one's
-    values. Raises InputError where every record has such a number.
+    values. Where every record has such a number, it becomes its bound. Raises InputError where that
+    does not help.
     """
     values, source = once(codes, drawn), np.arange(len(codes))
-    computed = [Finish(name, schema) for name in schema.synthesized if name in schema.computed]
+    bounded = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
+    asked = [Finish(n, schema) for n in schema.synthesized if n in schema.computed | bounded]
+
+    def broken() -> NDArray[np.bool_]:
+        every = [finish.broken(values) for finish in asked]
+        return np.asarray(np.logical_or.reduce([np.zeros(len(codes), dtype=np.bool_), *every]))
+
     for attempt in range(2 * _TRIES + 1):
-        broken = np.zeros(len(codes), dtype=np.bool_)
-        for finish in computed:
-            broken |= finish.broken(values)
-        bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
+        found = broken()
+        bad, kept = np.flatnonzero(found), np.flatnonzero(~found)
         if not len(bad):
             break
         if not len(kept) and attempt == _TRIES:
-            names = ", ".join(repr(finish.name) for finish in computed)
-            raise InputError.by("computed-outside-range", names=names)
+            for name in (finish.name for finish in asked):
+                if name in bounded:
+                    values[name] = np.clip(values[name], *Finish(name, schema).within(values))
+                else:
+                    values |= _computed(schema, name, values)
+            if broken().any():
+                names = ", ".join(repr(finish.name) for finish in asked)
+                raise InputError.by("computed-outside-range", names=names)
+            break
         others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
         source[bad] = source[others]
         again = {name: x[others] for name, x in values.items()}
@@ -462,7 +480,8 @@ def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[s
     first = np.ones(len(next(iter(values.values()))))
     made: dict[str, Floats] = {}
     if schema.columns[name].parts:
-        made[part_of(name)] = Finish(name, schema, of_part=True).settled(first, values)
+        free = values[part_of(name)] if schema.columns[name].frees_missing else first
+        made[part_of(name)] = Finish(name, schema, of_part=True).settled(free, values)
     return {**made, name: Finish(name, schema).settled(first, {**values, **made})}
 
 

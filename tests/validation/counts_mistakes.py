@@ -44,6 +44,16 @@ def lists_for_free(noise_of_lists: Any) -> Any:
     return wrong
 
 
+def breakers_by_others(codes_of: Any) -> Any:
+    """A record that breaks an order has the code of the first record that keeps it."""
+
+    def wrong(one: Any, codes: Any, values: Any) -> Any:
+        own = codes_of(one, codes, values)
+        return np.where(own < 0, own[own >= 0][:1].sum() if (own >= 0).any() else -1, own)
+
+    return wrong
+
+
 def half_the_variance(noise_of: Any) -> Any:
     """All noise has half of the variance that the budget pays for."""
 
@@ -449,6 +459,13 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         _SELLER + "Seller.counts",
         squares_as_weights,
         "guarantee/counts-weights",
+    ),
+    *(
+        (
+            *("breakers by others", "pyvws.mechanisms.counts.by_rule:BoundedColumn.codes_of"),
+            *(breakers_by_others, f"guarantee/counts-{row}"),
+        )
+        for row in ("order", "order-delta")
     ),
     ("counts clipped", _BOUGHT + "bought_tables", clipped, "guarantee/counts-loo"),
     ("the cap, not its square", _NOISE_OF, linear_in_the_cap, "guarantee/counts-units-delta"),

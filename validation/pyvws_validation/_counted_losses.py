@@ -125,6 +125,21 @@ WEIGHED: Final[tuple[Any, ...]] = (
     ("f", "3", None),
 )
 """Records of these columns and the weight."""
+OF_ORDER: Final = {
+    "begin": Column(model="normal", range=(0, 40), decimals=0, missing=True, cuts=(20,)),
+    "end": Column(model="normal", range=(0, 50), decimals=0, missing="N", rule=">= begin"),
+}
+"""Two numbers in an order, of which the difference is counted."""
+
+IN_ORDER: Final[tuple[Any, ...]] = (
+    ("3", "9"),
+    ("39", "2"),  # Breaks the rule.
+    ("9", "9"),
+    (None, "50"),
+    ("20", "N"),
+    ("3", "1e300"),  # A value that the schema does not know.
+)
+"""Records of these columns."""
 
 
 class SeenCounts(NamedTuple):
@@ -229,7 +244,8 @@ class CountedRuns(Runs):
                 schema=Schema(
                     {**({_UNIT: Column(role="id")} if self.cap else {}), **self.columns},
                     unit=_UNIT if self.cap else None,
-                    **({"weight": _WEIGHT, "weight_range": (1, 4)} if self.weighted else {}),
+                    weight=_WEIGHT if self.weighted else None,
+                    weight_range=(1, 4) if self.weighted else None,
                 ),
                 mechanism=NoisyCounts(
                     epsilon=epsilon,

@@ -249,9 +249,13 @@ class CellCounting:
         """The records of a table; a reference may lack columns."""
         codes, values = self.table.read(frame)
         finest, there = self.finest, {*frame.columns}
-        read = {n: column.read(frame[n]) for n, column in finest.columns.items() if n in there}
+        read = {
+            name: column.read(frame)
+            for name, column in finest.columns.items()
+            if {one.name for one in column.reads} <= there
+        }
         fine = {name: own for name, (own, _) in read.items()}
-        rounded = {name: own for name, own in finest.roundness.items() if name in there}
+        rounded = {name: own for name, own in finest.roundness.items() if name in read}
         classes = {name: own.codes(*read[name]) for name, own in rounded.items()}
         weight = self.schema.weighing
         weighed = weight and weight.column in there and weight.read(frame[weight.column])
@@ -265,9 +269,10 @@ class CellCounting:
         fine = {n: np.zeros(own.size, dtype=np.int64) for n, own in columns.items()}
         classes = {n: np.zeros(len(own.units), dtype=np.int64) for n, own in roundness.items()}
         names = list(columns)
-        for part in parts([[name] for name in names]) if names else ():
+        reads = [[one.name for one in columns[name].reads] for name in names]
+        for part in parts(reads) if names else ():
             for name in (names[place] for place in part.groups):
-                codes, own = columns[name].read(nw.from_native(part.rows)[name])
+                codes, own = columns[name].read(nw.from_native(part.rows))
                 _add(fine[name], codes, part.times)
                 if name in classes:
                     _add(classes[name], roundness[name].codes(codes, own), part.times)

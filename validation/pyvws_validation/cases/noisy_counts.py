@@ -28,8 +28,10 @@ from pyvws_validation._counted_losses import (
     DELTA,
     IN_GROUPS,
     IN_NUMBERS,
+    IN_ORDER,
     OF_GROUPS,
     OF_NUMBERS,
+    OF_ORDER,
     OF_TABLES,
     OF_WEIGHTS,
     RECORDS,
@@ -242,10 +244,14 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     _losses("groups", columns=OF_GROUPS, **_alone(IN_GROUPS)),
     _losses("chosen-cells", columns=OF_NUMBERS, **_alone(IN_NUMBERS)),
     _losses("chosen-cells-delta", columns=OF_NUMBERS, delta=DELTA, **_alone(IN_NUMBERS)),
+    _losses("order", columns=OF_ORDER, **_alone(IN_ORDER)),
+    _losses("order-delta", columns=OF_ORDER, delta=DELTA, **_alone(IN_ORDER[:3])),
     _losses("one-column", **_AGES),
     _losses("weights", **_WEIGHED, **_alone(WEIGHED)),
     _losses("weights-delta", _BY_RHO, delta=DELTA, **_WEIGHED, **_alone(WEIGHED[:3])),
-    _losses("weights-replaced", _OF_ONE_SUM, **_WEIGHED, **_alone(WEIGHED[:4]), neighbours="replace"),
+    _losses(
+        "weights-replaced", _OF_ONE_SUM, **_WEIGHED, **_alone(WEIGHED[:4]), neighbours="replace"
+    ),
     _losses(
         *("weights-units", _NEARLY),
         **{"cap": 2, "extremes": _UNITS_WEIGHED, "bases": ((), _UNITS_WEIGHED), **_WEIGHED},

@@ -18,6 +18,7 @@ from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.privacy.budget import NEIGHBOURS, Budget
 from pyvws.tables.files.public import PublicTable
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.slots import Slots
 
 COUNT_MODELS: Final = ("classes", "conditionals")
 """The models whose posterior gives the records."""
@@ -101,7 +102,7 @@ class NoisyCounts(MechanismBase):
     )
     cap: int | None = setting(
         None,
-        "The most records of a unit that are counted; needed where the schema has a unit.",
+        "The most records of a unit that are counted; needed where the schema has a unit only.",
         more="Of a larger unit chance decides which records count. Larger = more noise.",
     )
     cells_share: float = setting(
@@ -169,6 +170,11 @@ class NoisyCounts(MechanismBase):
         """What is counted of a table with that schema."""
         words, reference = (tuple(self.measure), tuple(self.tables)), self.reference
         assert reference is None or isinstance(reference, PublicTable)
+        if schema.members is not None:  # A unit is a record, which nothing rests on but counts.
+            slots = Slots(schema)
+            by_name = tuple(word for word in words[1] if word != ALIKE) or (NONE,)
+            words = slots.in_slots(words[0]), slots.in_slots(by_name)
+            return CellCounting(slots.wide, *words, self._by_families, 0.0, slots=slots)
         return CellCounting(schema, *words, self._by_families, self.cells_share, reference)
 
     def workload(self, schema: Schema) -> Workload:
@@ -180,7 +186,8 @@ class NoisyCounts(MechanismBase):
 
     def by_no_family(self, schema: Schema) -> NotGiven | None:
         """A column that its own family cannot give, why, and what helps; None without."""
-        return by_no_family(schema, tuple(self.tables), conditionals=self._by_families)
+        asked = self.counting(schema)
+        return by_no_family(asked.schema, asked.tables, conditionals=self._by_families)
 
     @property
     def _by_families(self) -> bool:

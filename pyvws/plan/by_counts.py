@@ -17,6 +17,7 @@ from pyvws.plan.by_schema import SchemaPlan, decoder, levels_of
 from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
 from pyvws.tables.design.public import pattern_design
 from pyvws.tables.files.frame import HasColumns, check_columns
+from pyvws.tables.schema.parts import UnitsDrawn
 from pyvws.tables.schema.write_values import released_type
 
 
@@ -26,8 +27,8 @@ class CellCounter(Protocol):
     def refuse(self) -> None:
         """Raise InputError for what cannot be counted."""
 
-    def read(self, frame: nw.DataFrame[Any]) -> InCells:
-        """The records of a table."""
+    def read(self, frame: nw.DataFrame[Any], units: NDArray[np.intp] | None) -> InCells:
+        """The records of a table, or of `units` (N,) of its rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +59,12 @@ class CountsPlan(SchemaPlan):
         by_schema: Collection[str],
     ) -> CodedTable:
         """The records in cells; no refusal follows from them."""
-        schema, counted = self.schema, self.counting.read(frame)
+        schema, members, drawn = self.schema, self.schema.members, None
+        counted = self.counting.read(frame, units)
+        if members is not None and units is not None:
+            drawn = UnitsDrawn(schema, 0, len(np.unique(units)))
         released = {}
-        for name in schema.synthesized:
+        for name in self.outcomes:
             column = schema.columns[name]
             like = released_type(column, frame[name], by_schema=True)
             released[name] = ReleasedColumn(
@@ -80,6 +84,7 @@ class CountsPlan(SchemaPlan):
             public={},
             ids={name: partial(schema.numbered, name) for name in schema.ids},
             counted=counted,
+            members=drawn,
         )
 
     def _outcome(self, name: str, y: Floats) -> OutcomeColumn:

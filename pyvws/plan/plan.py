@@ -171,6 +171,11 @@ class Plan(ABC):
         return "one record" if self.unit is None else f"all records of one {self.unit}"
 
     @property
+    def counts_units(self) -> bool:
+        """Whether units are counted, each as one record; rows without an id are in none."""
+        return bool(self.run.facts.takes_table and self.members is not None)
+
+    @property
     def types_are_public(self) -> bool:
         """Whether no type of a released column may follow from the table's cells."""
         return bool(self.run.types != "table")

@@ -13,7 +13,13 @@ from pyvws._base.checks import Floats
 from pyvws._base.secret_noise import secret_keys
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
-from pyvws.tables.files.frame import numeric_column, plain_columns, unit_codes, units_from_0
+from pyvws.tables.files.frame import (
+    numeric_column,
+    plain_columns,
+    unit_codes,
+    units_by_id,
+    units_from_0,
+)
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.read_values import how_many
 
@@ -52,13 +58,14 @@ def read_roles(
     weighed = None if survey is None else numeric_column(frame, survey, role="survey_weight")
     if plan.unit is not None and kinds is None:
         strict = plan.refuses_no_record
-        units = units_from_0(written[plan.unit]) if strict else unit_codes(frame, plan.unit)
+        of_ids = units_by_id if plan.counts_units else units_from_0
+        units = of_ids(written[plan.unit]) if strict else unit_codes(frame, plan.unit)
     if weights is not None and not ((weights >= 0.0) & (weights <= 1.0)).all():
         raise InputError.by("public-weights-outside", named=named)
     if weighed is not None and ((weighed < 0.0).any() or not (weighed > 0.0).any()):
         raise InputError.by("survey-weights-negative", survey=survey)
-    few = units is not None and how_many(places_in(units) == 0, counts) < 2
-    if few and not plan.refuses_no_record:
+    refused = None if plan.refuses_no_record else units
+    if refused is not None and how_many(places_in(refused) == 0, counts) < 2:
         raise InputError.by("unit-of-one-value", unit=plan.unit)
     exponents = None
     if weighed is not None:

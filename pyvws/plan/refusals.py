@@ -41,7 +41,11 @@ def _beside_counts(plan: Any) -> list[str]:
     """What a mechanism that counts a whole table cannot have beside it."""
     there = {
         "public columns": plan.predictors,
-        "members": plan.members,
+        "model conditionals of whole units": (
+            plan.members and plan.run.mechanism.model == "conditionals"
+        ),
+        "a reference of whole units": plan.members and plan.run.mechanism.reference,
+        "a weight of whole units": plan.members and plan.schema.weight,
         "survey_weight": plan.schema.survey_weight,
         "keep_order": plan.run.keep_order,
         "a noisy number of records, which it has by itself": plan.run.records == "noisy",
@@ -157,7 +161,11 @@ OF_PLAN: Final[Conditions] = {
         != (getattr(plan.run.mechanism, "neighbours", "loo"), plan.unit)
     ),
     "cap-and-unit": lambda plan: (
-        plan.run.facts.takes_table and (plan.unit is None) != (plan.run.mechanism.cap is None)
+        plan.run.facts.takes_table
+        and (plan.unit is None or plan.counts_units) != (plan.run.mechanism.cap is None)
+    ),
+    "slot-without-counts": lambda plan: (
+        plan.members is not None and plan.members.slot and not plan.counts_units
     ),
     "exact-number-of-units": _shows_sizes,
     "counts-family": _by_no_family,

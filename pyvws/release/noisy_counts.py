@@ -67,9 +67,9 @@ from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
-from pyvws.tables.schema.column import part_of
-from pyvws.tables.schema.parts import Finish
+from pyvws.tables.schema.parts import Finish, computed_values
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.slots import Slots, WideRows
 from pyvws.tables.schema.weight import WeighedRecords
 
 COUNTS_FILE = "counts.parquet"
@@ -92,11 +92,12 @@ _TRIES: Final = 50  # Draws of a record whose computed numbers leave their range
 class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them.
 
-    `schema` has the cells that were chosen. For the agency, `number` is that of the records, and
-    `exact` (C,) are the counts without noise, `weighed` what the records count as, and `compared`
-    is what a reference shares with it.
+    `schema` has the cells that were chosen. For the agency, `number` is that of the records that
+    were counted, `exact` (C,) are the counts without noise, `weighed` what the records count as,
+    and `compared` is what a reference shares with it.
     """
 
+    counting: CellCounting
     schema: Schema
     number: int
     exact: Counts
@@ -113,7 +114,9 @@ class NoisyCountsRun(DrawSource):
 
     def draws(self) -> list[Draw]:
         public = public_seed(self.seed)
-        made = imputed_values(self.schema, self.noisy, self.imputed, public, fine=self.fine)
+        made = imputed_values(
+            self.counting, self.schema, self.noisy, self.imputed, public, self.fine
+        )
         return [partial(lambda own, _rows: own, steps) for steps in made]
 
     def noise(self, name: str) -> CellNoise | None:
@@ -129,7 +132,8 @@ class NoisyCountsRun(DrawSource):
             "epsilon_total": self.statement.exact()["epsilon_total"],
             "privacy": self.statement.exact(),
             "timings": {},
-            "records": self.number,
+            "records": self._rows,
+            **({} if self._in_slots is None else {"slots": self._in_slots.figures}),
             "imputation": {
                 **{name: getattr(self.imputed, name) for name in _OF_IMPUTED},
                 "diagnostics": {name: plain_number(value) for name, value in found.items()},
@@ -153,7 +157,16 @@ class NoisyCountsRun(DrawSource):
         return {name: own for name, own in zip(table.names, left, strict=True) if own}
 
     def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
-        return {"record": np.arange(1, self.number + 1), **(rows or {})}
+        return {"record": np.arange(1, self._rows + 1), **(rows or {})}
+
+    @property
+    def _in_slots(self) -> WideRows | None:
+        return getattr(self.table.counted, "rows", None)
+
+    @property
+    def _rows(self) -> int:
+        """The number of the table's rows that are records, or of members of units."""
+        return self.number if self._in_slots is None else self.table.records
 
     def posterior(self) -> dict[str, Any]:
         return counts_columns(self.noisy)
@@ -171,7 +184,7 @@ class NoisyCountsRun(DrawSource):
 
     def _best_table(self, best: Imputed) -> pl.DataFrame:
         public = public_seed(self.seed)
-        (steps,) = imputed_values(self.schema, self.noisy, best, public, fine=self.fine)
+        (steps,) = imputed_values(self.counting, self.schema, self.noisy, best, public, self.fine)
         columns = [
             [own.to_native() for own in self.table.written(values, _POLARS, first=1)]
             for values in steps
@@ -224,7 +237,8 @@ def counts_run(
     if times is not None:  # For the checks of columns, which take no weights that are all 0.
         each = np.maximum(times, _NEARLY_NONE)
         table = replace(table, exponents=each / each.mean() if len(each) else each)
-    seller = Seller.of_noise(noise, records, table.units, times)
+    units = table.units if counting.slots is None else None  # Else each record is a unit.
+    seller = Seller.of_noise(noise, records, units, times)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     for phrase in (*filter(None, [bought.why]), *not_counted(noisy.table)):
@@ -234,8 +248,9 @@ def counts_run(
     how: dict[str, Any] = {"fits": fits, "in_steps": isinstance(records, CountedInSteps)}
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
     check_cost(cost, most, strict=False, listener=listener)
-    written = {"schema": bought.schema}
-    table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
+    released = bought.schema if counting.slots is None else schema
+    written = {"schema": released}
+    table = replace(table, plan=replace(table.plan, schema=released, written=written))
     public = public_seed(seed)
     prior = ReferencePrior.of(counting, noisy)
     made = partial(imputed_tables, mechanism=mechanism, seed=public, further=prior)
@@ -245,6 +260,12 @@ def counts_run(
     lost = lost_sets(noisy, imputed.codes)
     again = partial(made, datasets=1, seed=public + 1)
     quality = predicted_quality(noisy, imputed, again, seed=public)
+    members_of_unit = 1.0
+    if counting.slots is not None:  # A row more or less of each unit that noise adds.
+        sizes = imputed.codes[0][:, 0]
+        members_of_unit = (
+            float(counting.slots.present.sum(axis=1)[sizes].mean()) if len(sizes) else 1.0
+        )
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
@@ -254,10 +275,11 @@ def counts_run(
         paid={} if schema.paid is None else schema.paid.cost,
         neighbours=mechanism.neighbours,
         records=given or {"loo": "noisy", "replace": "exact"}[mechanism.neighbours],
-        columns=TableColumns(synthesized=bought.schema.synthesized, numbered=bought.schema.ids),
+        columns=TableColumns(synthesized=plan.outcomes, numbered=schema.ids),
         proposed=bought.schema.under_review,
-        unit=bought.schema.unit,
+        unit=schema.unit,
         cap=mechanism.budget.cap,
+        slots=None if counting.slots is None else counting.slots.number,
         noise=noise.kind,
         model=mechanism.model,
         sets=len(noisy.table.sets) + len(of_numbers),
@@ -267,7 +289,7 @@ def counts_run(
         ),
         conversion=noise.conversion,
         public_seed=public,
-        deviation_of_records=noisy.deviation_of_records,
+        deviation_of_records=noisy.deviation_of_records * members_of_unit,
         **({} if noisy.weighted is None else _weighted_facts(noisy.weighted)),
         predicted=quality.scores,
         kept=quality.kept,
@@ -310,6 +332,7 @@ def counts_run(
         statement=statement,
         seed=seed,
         rows=noisy.records,
+        counting=counting,
         schema=bought.schema,
         exact=counting.counts(records, noisy.table),
         number=records.number,
@@ -363,14 +386,17 @@ def imputed_tables(
 
 
 def imputed_values(
+    counting: CellCounting,
     schema: Schema,
     noisy: Measurements,
     imputed: Imputed,
     seed: int,
-    *,
     fine: Mapping[str, FineCounts],
 ) -> list[Iterator[dict[str, Floats]]]:
-    """Values by column of each dataset, in steps, computed columns too, for `Schema.decoded`."""
+    """Values by column of each dataset, in steps, computed columns too, for `Schema.decoded`.
+
+    They are those of members where `counting` has slots. `schema` has the chosen cells.
+    """
     table, finer = noisy.table, finer_columns(schema, noisy.records, fine)
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     by_dataset = []
@@ -382,8 +408,19 @@ def imputed_values(
         }
         rng = np.random.default_rng(stream)
         once = partial(_drawn_once, schema, table, within, rng)
-        by_dataset.append(_steps(schema, codes, drawn, once, rng))
+        steps = _steps(schema, codes, drawn, once, rng)
+        by_dataset.append(steps if counting.slots is None else _members(counting.slots, steps, rng))
     return by_dataset
+
+
+def _members(
+    slots: Slots, steps: Iterator[dict[str, Floats]], rng: np.random.Generator
+) -> Iterator[dict[str, Floats]]:
+    """The values of the members of units, of so many units at a time."""
+    first = 1
+    for values in steps:
+        yield slots.members(values, rng, first)
+        first += len(values[slots.of.size])
 
 
 def _steps(
@@ -424,7 +461,7 @@ def _drawn_once(
         if name in bounded:
             values |= bounded[name].later_values(by_name[bounded[name].name], values)
         elif name not in values:
-            values |= _computed(schema, name, values)
+            values |= computed_values(schema, name, values)
     return values
 
 
@@ -460,7 +497,7 @@ def _within_ranges(
                 if name in bounded:
                     values[name] = np.clip(values[name], *Finish(name, schema).within(values))
                 else:
-                    values |= _computed(schema, name, values)
+                    values |= computed_values(schema, name, values)
             if broken().any():
                 names = ", ".join(repr(finish.name) for finish in asked)
                 raise InputError.by("computed-outside-range", names=names)
@@ -473,16 +510,6 @@ def _within_ranges(
         for name, x in again.items():
             values[name][bad] = x
     return values
-
-
-def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The values of a column that rules compute from others, or of a constant."""
-    first = np.ones(len(next(iter(values.values()))))
-    made: dict[str, Floats] = {}
-    if schema.columns[name].parts:
-        free = values[part_of(name)] if schema.columns[name].frees_missing else first
-        made[part_of(name)] = Finish(name, schema, of_part=True).settled(free, values)
-    return {**made, name: Finish(name, schema).settled(first, {**values, **made})}
 
 
 def of_weights(column: str) -> pl.Expr:

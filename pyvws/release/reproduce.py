@@ -170,7 +170,8 @@ class ReleasedCounts:
         settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
         table = check_table(nobody, settings)
         counting, priced = mechanism.counting(schema), self.counts["set"].unique()
-        counted, pure = counting.in_cells(schema, priced), mechanism.budget.pure
+        wide = counting.schema  # Of members; else the one that was released.
+        counted, pure = counting.in_cells(wide, priced), mechanism.budget.pure
         noisy = read_counts(self.counts, counted, laplace=pure)
         seed = int(self.privacy["counts"]["public_seed"])
         prior, stated = ReferencePrior.of(counting, noisy), self.privacy["counts"].get("reference")
@@ -182,7 +183,7 @@ class ReleasedCounts:
         made = []
         for number in (len(files), *([1] if self.best_file else [])):
             imputed = imputed_tables(noisy, mechanism, datasets=number, seed=seed, further=prior)
-            values = imputed_values(schema, noisy, imputed, seed, fine=fine)
+            values = imputed_values(counting, wide, noisy, imputed, seed, fine)
             made += table.datasets(nobody, [joined(list(own)) for own in values], order=None)
         kinds = [*[kind] * len(files), BEST_FILE.rpartition(".")[2]]
         words = truth_words(schema.columns)

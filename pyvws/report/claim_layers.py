@@ -24,7 +24,7 @@ NEIGHBOURS: Final = {
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "parameters": ("counts-delta",),
-    "unit": ("units", "enforced-for-units", "counts-cap", "survey-weights"),
+    "unit": ("units", "enforced-for-units", "counts-cap", "counts-slots", "survey-weights"),
     "neighbours": (
         *("certified-for-replacement", "certified-for-deletion", "leave-one-out", "replaced"),
         *("left-out", "counts-replaced", "counts-left-out"),
@@ -99,11 +99,12 @@ def answered(privacy: Mapping[str, Any], *questions: str) -> str:
 def influence(privacy: Mapping[str, Any]) -> str:
     """What limits the influence of one unit."""
     if counts := privacy.get("counts"):
+        slots = f", of {counts['slots']} slots" if "slots" in counts else ""
         scales = dict.fromkeys(formatted(counts[x]) for x in ("least_scale", "largest_scale"))
         return (
             f"Discrete {counts['noise'].capitalize()} noise of scale {' to '.join(scales)} lies on "
             f"each of {counted(counts['cells'], 'count')}. A unit counts with at most "
-            f"{counted(counts['cap'], 'record')}."
+            f"{counted(counts['cap'], 'record')}{slots}."
         )
     if "noise_scale" in privacy:
         return (

@@ -276,9 +276,8 @@ def records_counted(privacy: Mapping[str, Any]) -> str | None:
     """Which records noisy counts and datasets are of, where a cap leaves out others; else None."""
     if "counts" not in privacy or "unit_column" not in privacy:
         return None
-    return (
-        f"at most {counted(privacy['counts']['cap'], 'record')} of each {privacy['unit_column']!r}"
-    )
+    most = privacy["counts"].get("slots", privacy["counts"]["cap"])
+    return f"at most {counted(most, 'record')} of each {privacy['unit_column']!r}"
 
 
 def statements_beside(paths: Sequence[Path]) -> list[dict[str, Any]]:

@@ -150,6 +150,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
     - `columns`: The synthesized columns, in their order, and those that number the records.
     - `cap`: The most records of a unit that are counted.
+    - `slots`: The slots that the one record of a unit has, where units are counted.
     - `noise` {"laplace", "gaussian"}: The kind of the discrete noise.
     - `model` {"classes", "conditionals"}: The model whose posterior gives the imputed records.
     - `sets`, `cells`: Sets of columns, and cells that are counted in all of them. The fine cells of
@@ -179,6 +180,7 @@ class NoisyCountsStatement(NoiseStatement):
     records: str
     columns: TableColumns
     cap: int
+    slots: int | None = None
     noise: str
     model: str
     sets: int
@@ -259,7 +261,8 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-unknown": True,
             "counts-weights": bool(self.weights),
             "counts-weights-fixed": bool(self.weights.get("calibrated")),
-            "counts-cap": self.unit is not None,
+            "counts-cap": self.unit is not None and self.slots is None,
+            "counts-slots": self.slots is not None,
             "paid-schema": bool(self.paid),
             **self._other_releases,
             "public-settings": True,
@@ -271,6 +274,7 @@ class NoisyCountsStatement(NoiseStatement):
         }
         values: dict[str, dict[str, Any]] = {
             "counts-cap": {"cap": self.cap, "column": self.unit},
+            "counts-slots": {"slots": self.slots, "column": self.unit},
             "counts-delta": {"delta": self.delta},
             "counts-weights": dict(self.weights),
             "counts-weights-fixed": {"column": self.weights.get("column")},
@@ -324,6 +328,7 @@ class NoisyCountsStatement(NoiseStatement):
                 "rho": self.rho,
                 "conversion": self.conversion or None,
                 "cap": self.cap,
+                **({} if self.slots is None else {"slots": self.slots}),
                 "public_seed": self.public_seed,
                 **({"weights": dict(self.weights)} if self.weights else {}),
                 **({"best_file": True} if self.best_file else {}),

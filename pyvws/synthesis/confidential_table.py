@@ -154,8 +154,11 @@ def check_table(
     file = frame if released is None else open_frame(released, least=0)
     file = file if plan.unit in file.columns else frame
     roles = read_roles(frame, plan, file, counts, units)
-    if settings.facts.cap is not None and roles.units is not None:
-        kept = within_cap(roles.units, settings.facts.cap)
+    if roles.units is not None and (plan.counts_units or settings.facts.cap is not None):
+        if plan.counts_units:
+            kept = roles.units >= 0
+        else:
+            kept = within_cap(roles.units, settings.facts.cap or 1)
         if not kept.all():
             frame, roles = frame.filter(kept.tolist()), replace(roles, units=roles.units[kept])
     coded = plan.coded(frame, counts, roles.units, by_schema)

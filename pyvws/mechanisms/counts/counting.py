@@ -14,9 +14,11 @@ from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_FINE,
     FineCells,
@@ -57,6 +59,7 @@ from pyvws.privacy.seller import Seller, TalliedCells
 from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.steps import CountedRows
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.slots import Slots, WideRows
 from pyvws.tables.schema.weight import WeighedRecords
 
 _MOST_OF_PAIRS: Final = 1.4  # As of `noise_apart`: columns alone are nearer where pairs have more,
@@ -74,9 +77,11 @@ class CountedRecords:
     fine, classes : mapping of str to ndarray of int32, shape (N,)
         The codes in the fine cells of each number that has some, and in those of how round it is.
     values : mapping of str to ndarray, shape (N,)
-        The values of the columns.
+        The values of the columns; of members where a record is a unit.
     weighed : WeighedRecords, optional
         What the records count as, where they have survey weights.
+    rows : WideRows, optional
+        What became of the rows of members, where a record is a unit.
     """
 
     codes: Codes
@@ -84,6 +89,7 @@ class CountedRecords:
     classes: Mapping[str, Codes]
     values: Mapping[str, Floats]
     weighed: WeighedRecords | None = None
+    rows: WideRows | None = None
 
     @property
     def number(self) -> int:
@@ -144,6 +150,8 @@ class CellCounting:
     Under "auto" the number of records chooses among columns alone, pairs and triples. All else is
     that of pairs. `measure`, `tables`, `conditionals` are as of `workload`. Numbers of many values
     are in fine cells where `cells_share` of the budget is for them. `reference` is a public table.
+    Where a record is a unit, `slots` makes it of the rows of its members, and `schema` is the wide
+    one.
     """
 
     schema: Schema
@@ -152,6 +160,7 @@ class CellCounting:
     conditionals: bool
     cells_share: float
     reference: PublicTable | None = None
+    slots: Slots | None = None
 
     def fine_cells(self, most: int = MOST_FINE) -> FineCells:
         """The numbers that have fine cells, about `most` of each at most."""
@@ -186,8 +195,10 @@ class CellCounting:
 
     def in_cells(self, schema: Schema, priced: Collection[str] | None = None) -> Workload:
         """The sets in the cells of a schema, of which only `priced` ones have a price."""
-        words = self.measure, self.tables
-        return workload(schema, *words, conditionals=self.conditionals, priced=priced)
+        how: Any = {"conditionals": self.conditionals, "priced": priced}
+        if self.slots is not None:
+            how["together"] = self.slots.together
+        return workload(schema, self.measure, self.tables, **how)
 
     def refuse(self) -> None:
         """Raise InputError for what cannot be counted, and for a reference that says nothing."""
@@ -245,8 +256,16 @@ class CellCounting:
         why = Phrase(f"auto-{word}", {"apart": apart, "most": most})
         return self._ways[word], noise.others.get(word, noise), why
 
-    def read(self, frame: Any) -> CountedRecords:
-        """The records of a table; a reference may lack columns."""
+    def read(self, frame: Any, units: NDArray[np.intp] | None = None) -> CountedRecords:
+        """The records of a table; a reference may lack columns.
+
+        Where records are units, they are made of rows of `units` (N,), 0 to H - 1.
+        """
+        rows = None
+        if self.slots is not None and units is not None:
+            of_rows = counted_columns(self.slots.schema).items()
+            known = {n: own.read(frame)[1] for n, own in of_rows if n in frame.columns}
+            frame, rows = self.slots.widened(frame, units)
         codes, values = self.table.read(frame)
         finest, there = self.finest, {*frame.columns}
         read = {
@@ -259,7 +278,8 @@ class CellCounting:
         classes = {name: own.codes(*read[name]) for name, own in rounded.items()}
         weight = self.schema.weighing
         weighed = weight and weight.column in there and weight.read(frame[weight.column])
-        return CountedRecords(codes, fine, classes, values, weighed or None)
+        of_records = values if rows is None else known
+        return CountedRecords(codes, fine, classes, of_records, weighed or None, rows)
 
     def read_in_steps(
         self, parts: CountedParts, number: int, values: Mapping[str, Floats]

@@ -220,8 +220,7 @@ class PenalisedCounts:
         """Where a fit begins: classes of each pattern by its share, near the margins."""
         patterns, margins = rule_patterns(self.table.columns, self.table.skips), self.margins
         assert patterns is not None
-        of_columns = np.add.reduceat(patterns * margins, self.offsets[:-1], axis=1)
-        share = of_columns.prod(axis=1) / of_columns.prod(axis=1).sum()
+        share = _shares_of_patterns(patterns, margins, self.offsets)
         number = np.maximum(1, np.rint(classes * share)).astype(np.intp)
         left = np.repeat(patterns, number, axis=0)
         logits = np.log(margins) + _SPREAD * rng.standard_normal(left.shape)
@@ -377,3 +376,18 @@ def on_simplex(counts: Floats, total: float) -> Floats:
     falling = np.sort(counts)[::-1]
     over = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
     return np.maximum(counts - over[np.flatnonzero(falling > over)[-1]], 0.0)
+
+
+def _shares_of_patterns(
+    patterns: NDArray[np.bool_], margins: Floats, offsets: NDArray[np.intp]
+) -> Floats:
+    """The shares (P,) of patterns, by each column's margin given what the ones before it leave."""
+    shares = np.ones(len(patterns))
+    for low, high in pairwise(offsets):
+        before = np.zeros(len(patterns), dtype=np.intp)
+        if low:
+            before = np.unique(patterns[:, :low], axis=0, return_inverse=True)[1].ravel()
+        first = np.unique(patterns[:, :high], axis=0, return_index=True)[1]
+        mass = (patterns[:, low:high] * margins[low:high]).sum(axis=1)
+        shares *= mass / np.bincount(before[first], mass[first])[before]
+    return shares

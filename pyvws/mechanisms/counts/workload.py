@@ -6,7 +6,7 @@ where its rules make the cell impossible. So a record moves each table by at mos
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any, Final
@@ -63,6 +63,7 @@ _OWN: Final = 20.0  # Average shares of a column of many levels.
 _TOGETHER: Final = {PAIRS: (2,), TRIPLES: (3, 2), MARGINS: (), AUTO: (3, 2)}
 
 Counts = NDArray[np.int64]
+Together = Callable[[Sequence[str]], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,12 +198,14 @@ def workload(
     *,
     conditionals: bool = False,
     priced: Collection[str] | None = None,
+    together: Together = lambda _: True,
 ) -> Workload:
     """What is counted of a table with that schema, by the sets that `measure` names.
 
     A pair or triple of columns is a set where it has at most `MOST_OF_PAIR` cells; once sets have
     prices, it is one where its name is among the `priced` ones, however many cells it then has.
-    Pairs that no triple holds are beside triples. "auto" stands for priced pairs and triples.
+    Pairs that no triple holds are beside triples. "auto" stands for priced pairs and triples. Only
+    columns that may stand `together` are such a set.
 
     `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
     "alike" among them names the columns of `alike_columns`, whose tables or differences are sets
@@ -211,7 +214,7 @@ def workload(
     of too many cells.
     """
     ruled = _whole(schema, tables, conditionals=conditionals)
-    sets = _sets(schema, measure, ruled, priced)
+    sets = _sets(schema, measure, ruled, priced, together)
     names = [OF_ALL, *(crossed.name for crossed in sets)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -227,9 +230,10 @@ def workload(
     offsets = np.cumsum([0, *(crossed.size for crossed in cliques)], dtype=np.int64)
     possible = np.concatenate([allowed[crossed] for crossed in cliques])
     weights = tuple(sets[crossed] for crossed in cliques)
-    together = [{*crossed.columns} for crossed in cliques]
+    crossed = [{*own.columns} for own in cliques]
     paired = combinations(_paired(ruled), 2) if {PAIRS, TRIPLES} & {*measure} else ()
-    left_out = tuple(":".join(x) for x in paired if not any({*x} <= own for own in together))
+    asked = (x for x in paired if together(x))
+    left_out = tuple(":".join(x) for x in asked if not any({*x} <= own for own in crossed))
     return Workload(
         *(ruled.columns, ruled.skips, ruled.given, cliques, weights, offsets, possible),
         too_large=left_out,
@@ -285,7 +289,11 @@ def _grouped(schema: Schema) -> RuledColumns:
 
 
 def _sets(
-    schema: Schema, measure: Sequence[str], ruled: RuledColumns, priced: Collection[str] | None
+    schema: Schema,
+    measure: Sequence[str],
+    ruled: RuledColumns,
+    priced: Collection[str] | None,
+    together: Together,
 ) -> dict[Clique, float]:
     """The sets, and the share of each times that of its number of cells."""
     columns, apart = ruled.columns, ruled.apart
@@ -304,7 +312,8 @@ def _sets(
         sets[crossed.name, crossed.columns] = crossed, share
     for word in measure:
         if word in _TOGETHER:
-            asked = [(crossed, 1.0) for crossed in _together(ruled, _TOGETHER[word], priced)]
+            found = _together(ruled, _TOGETHER[word], priced, together)
+            asked = [(crossed, 1.0) for crossed in found]
         elif word == PREDICTORS:
             wanted = [(n, *schema.predictors_of(n)) for n in own]
             counted_by = [{as_counted[x] for x in names if x in as_counted} for names in wanted]
@@ -322,13 +331,16 @@ def _sets(
 
 
 def _together(
-    ruled: RuledColumns, orders: Sequence[int], priced: Collection[str] | None
+    ruled: RuledColumns,
+    orders: Sequence[int],
+    priced: Collection[str] | None,
+    together: Together,
 ) -> list[Clique]:
     """The sets of so many columns each: the largest, then those that none of them has."""
     found: list[Clique] = []
     for order in orders:
         larger = [{*crossed.columns} for crossed in found]
-        for names in combinations(_paired(ruled), order):
+        for names in filter(together, combinations(_paired(ruled), order)):
             crossed = clique(ruled.columns, names)
             if priced is not None:
                 is_set = crossed.name in priced

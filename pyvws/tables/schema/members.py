@@ -78,6 +78,8 @@ class Members:
       "size".
     - `impossible`: Conditions that no member meets. A synthetic member that meets one is drawn
       again.
+    - `slot`: The category that says which slot of its unit a member has, such as a wave, where
+      units are counted. Without it members have the slots in the order of their rows.
     """
 
     sizes: tuple[int, int]
@@ -85,6 +87,7 @@ class Members:
     summaries: Mapping[str, str]
     impossible: tuple[str, ...] = ()
     size_shares: tuple[float, ...] = ()
+    slot: str | None = None
 
     def __post_init__(self) -> None:
         low, high = self.sizes
@@ -322,7 +325,12 @@ def read_members(value: object) -> Members:
     sizes = value.get("sizes")
     if not (isinstance(sizes, list | tuple) and [type(entry) for entry in sizes] == [int, int]):
         raise InputError.by("sizes-not-whole")
-    lists = {entry: names(value.get(entry, ()), entry) for entry in ("of_unit", "impossible")}
+    lists: dict[str, Any] = {
+        entry: names(value.get(entry, ()), entry) for entry in ("of_unit", "impossible")
+    }
     shares = value.get("size_shares", ())
-    summaries = dict(value["summaries"])
-    return Members(sizes=tuple(sizes), summaries=summaries, size_shares=shares, **lists)
+    summaries, slot = dict(value["summaries"]), value.get("slot")
+    if not (slot is None or isinstance(slot, str)):
+        raise InputError.by("not-text", name="slot", value=as_text(slot))
+    lists |= {"summaries": summaries, "size_shares": shares, "slot": slot}
+    return Members(sizes=tuple(sizes), **lists)

@@ -378,3 +378,13 @@ class UnitsDrawn:
         """What is public of the members."""
         assert self.schema.members is not None
         return self.schema.members
+
+
+def computed_values(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The values (n,) of a column that rules compute from others, or of a constant."""
+    first = np.ones(len(next(iter(values.values()))))
+    made: dict[str, Floats] = {}
+    if schema.columns[name].parts:
+        free = values[part_of(name)] if schema.columns[name].frees_missing else first
+        made[part_of(name)] = Finish(name, schema, of_part=True).settled(free, values)
+    return {**made, name: Finish(name, schema).settled(first, {**values, **made})}

@@ -57,7 +57,7 @@ class PublicPart:
     The page's programs regress `outcome`, the last synthesized number (None of categories), on
     `predictors`: columns of the run's formula, or the column's predictors in the statement. Without
     either they are the columns released unchanged that have a value twice, which identifiers do not
-    have.
+    have. `cells` has the noisy counts as counts.parquet has them.
     """
 
     privacy: dict[str, Any]
@@ -66,6 +66,7 @@ class PublicPart:
     outcome: str | None
     predictors: list[str]
     audit: Mapping[str, Any] = field(default_factory=dict)
+    cells: pl.DataFrame | None = None
 
     @property
     def histogram(self) -> bool:
@@ -155,6 +156,7 @@ def read_public(out: Path) -> PublicPart:
         predictors
         or _repeated(paths[0], [column.name for column in columns if not column.synthetic]),
         _audit(folder, privacy),
+        _parquet(folder / "counts.parquet") if (folder / "counts.parquet").is_file() else None,
     )
 
 
@@ -204,6 +206,8 @@ def read_confidential(out: Path) -> ConfidentialPart:
     summary = _json(folder / "summary.json")
     if isinstance(exact := summary.get("privacy"), dict):
         summary["privacy"] = with_released_draws(exact)
+    if (folder / AUDIT_FILE).is_file():
+        summary["audit"] = _json(folder / AUDIT_FILE)
     return ConfidentialPart(
         summary,
         _parquet(folder / "records.parquet"),

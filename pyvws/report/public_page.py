@@ -90,10 +90,10 @@ def tone_of(privacy: Mapping[str, Any], rows: int) -> str:
     return {"none": "bad", "asymptotic-dp": "warn"}.get(guarantee, "good")
 
 
-def problems(privacy: Mapping[str, Any]) -> list[str]:
-    """The caveats on convergence; the list is empty when diagnostics were in order."""
+def problems(privacy: Mapping[str, Any]) -> dict[str, str]:
+    """The caveats on convergence by key; there are none when diagnostics were in order."""
     caveats = zip(caveat_keys(privacy), privacy["caveats"], strict=True)
-    return [text for key, text in caveats if key in _SHORT_OF]
+    return {key: text for key, text in caveats if key in _SHORT_OF}
 
 
 def relied_on(privacy: Mapping[str, Any]) -> Sheet:

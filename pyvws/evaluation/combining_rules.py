@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, sqrt
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import narwhals as nw
@@ -158,8 +159,8 @@ class Released(Protocol):
     def public_tables(self) -> Mapping[str, Any]: ...
 
 
-Datasets: TypeAlias = Sequence[IntoFrame] | Released
-"""Synthetic tables, or the release that has them."""
+Datasets: TypeAlias = Sequence[IntoFrame] | Released | str | Path
+"""Synthetic tables, the release that has them, or the path of its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,10 @@ class SeveralDatasets:
 
         Raises InputError for another rule than that of the release.
         """
+        if isinstance(datasets, (str, Path)):
+            from pyvws.evaluation.released_folder import ReleasedFolder
+
+            datasets = ReleasedFolder.read(Path(datasets))
         if not isinstance(datasets, Released):
             return cls(datasets, schema, given, counted, noise)
         from pyvws.tables.schema.schema import Schema
@@ -374,7 +379,7 @@ def combine_formula(
 
     Parameters
     ----------
-    datasets : sequence of m pandas, polars or Arrow tables, or Release
+    datasets : sequence of m pandas, polars or Arrow tables, Release, or path of its folder
         Synthetic tables with the same columns. A release says its own rule, draws and schema.
     formula : str
         For example "income ~ region + urban + earner" or "log(income) ~ region".

@@ -303,7 +303,7 @@ def tabulate(
 
     Parameters
     ----------
-    datasets : sequence of m pandas, polars or Arrow tables, or Release
+    datasets : sequence of m pandas, polars or Arrow tables, Release, or path of its folder
         Synthetic tables with the same columns, at least 2. A release says its own rule, draws,
         schema and counted sets.
     by : mapping of column to levels, or column names

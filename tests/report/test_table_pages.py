@@ -157,7 +157,7 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
 
 
 def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> None:
-    for page, images in zip(pages, (3, 7), strict=True):
+    for page, images in zip(pages, (3, 11), strict=True):
         assert page.count("<img ") == images
         assert "<b>'" not in page
         assert "a <b>" not in page
@@ -246,7 +246,7 @@ def test_the_board_s_page_compares_columns_and_pairs(made: Path, pages: tuple[st
         *(levels[off], number(data[off]), number(own.mean(axis=0)[off])),
     ]
     pay = vws.ecdf_utility(TABLE["pay"], _own(made, "pay"))
-    numbers = {row[0]: row[1:] for row in rows_of(pages[1], "Numbers. U_m")}
+    numbers = {row[0]: row[1:] for row in rows_of(pages[1], "Numbers, the furthest first")}
     assert numbers["pay"][:2] == [f"{pay.maximum:.4f}", f"{pay.average:.6f}"]
     frames = [pl.read_csv(file) for file in sorted((made / "release").glob("*.csv"))]
     found = vws.table_utility(pl.from_pandas(TABLE), frames, schema=SCHEMA, s_pmse=False)

@@ -26,6 +26,7 @@ from pyvws.tables.proposal.sums import sums_of
 from pyvws.tables.schema.schema import Schema
 
 _BROKEN: Final = 0.01  # At most such a share of the records that a rule is about breaks it.
+_WRONG: Final = 10.0  # Records that keep a rule, and are worth one that breaks it, where it ends.
 _CHANCE: Final = float(np.log(1e6))  # Nats.
 _CROSSED: Final = 0.1  # Of pairs of two records' numbers, so many are in the other order.
 _MOST_NUMBERS: Final = 40  # Numbers before a column, of which it may follow.
@@ -70,8 +71,7 @@ def broken_rules(schema: Schema, frame: IntoFrame, shown: Mapping[str, str]) -> 
         if name in schema.computed:
             continue
         nearly = list(_by_numbers(name, earlier, records, forms)) if not column.categorical else []
-        if not nearly and all(rule.bars for rule in column.rules):
-            nearly = list(_by_codes(name, earlier, records))
+        nearly = nearly or list(_by_codes(name, earlier, records))
         if nearly:
             best = max(nearly)
             by = " and ".join(shown[other] for other in best.columns)
@@ -92,8 +92,8 @@ def _by_numbers(
     if columns[name].days_since is None and len(np.unique(own)) >= LEAST_DIFFERENT:
         for found in sums_of(name, alike, columns, records.values):
             if records.few(found.broken | found.blank, n):
-                parts = tuple(x for x in alike if x in found.text)
-                yield _Nearly(n, "a sum", parts, int((found.broken | found.blank).sum()))
+                broken = found.broken | found.blank
+                yield _Nearly(n, "a sum", found.parts, int(broken.sum()))
                 return
         for parts, broken in forms.nearly(name, alike, columns, records.values):
             if records.few(broken, n):
@@ -124,19 +124,20 @@ def _by_codes(name: str, earlier: list[str], records: _Records) -> Iterator[_Nea
     if coded is None:
         return
     codes, told = coded[0], Told(coded[0], often)
+    free = all(rule.bars for rule in schema.columns[name].rules)
     for other in earlier:
         column, x = schema.columns[other], records.values[other]
         if not column.categorical:
             yield from _bands(other, codes, x, records)
+            yield from _by_size(other, told, x, records) if free else ()
         parts = coded_parts(other, column, records.values)
         if parts is not None:
-            yield from _by_levels(other, codes, parts[0], told, records)
+            yield from _lookup(other, codes, parts[0], records)
+            yield from _by_levels(other, told, parts[0], records) if free else ()
 
 
-def _by_levels(
-    other: str, codes: Codes, own: Codes, told: Told, records: _Records
-) -> Iterator[_Nearly]:
-    """What nearly follows from the levels or parts (N,) of another column."""
+def _lookup(other: str, codes: Codes, own: Codes, records: _Records) -> Iterator[_Nearly]:
+    """Whether each level (N,) of another column nearly has one code (N,)."""
     L, G = int(codes.max()) + 1, int(own.max()) + 1
     each, n = records.often.each, float(records.often.each.sum())
     table = np.bincount(own * L + codes, minlength=G * L).reshape(G, L)
@@ -152,6 +153,32 @@ def _by_levels(
         and n - np.bincount(codes, each).max() >= _UNITS_A_LEVEL
     ):
         yield _Nearly(n, "a lookup", (other,), int(broken.sum()))
+
+
+def _by_size(other: str, told: Told, x: Floats, records: _Records) -> Iterator[_Nearly]:
+    """Whether nearly all records with small, or with large, numbers (N,) have one code."""
+    there = np.flatnonzero(~np.isnan(x))
+    for sign in (1.0, -1.0):
+        order = there[np.argsort(sign * x[there], kind="stable")]
+        ends = np.append(np.flatnonzero(np.diff(x[order])), len(order) - 1)
+        for code in np.unique(told.codes[order[: int(_UNITS_A_LEVEL)]]).tolist():
+            wrong = np.cumsum(told.codes[order] != code)[ends]
+            at = int((ends + 1.0 - _WRONG * wrong).argmax())
+            if not 0 < wrong[at] <= _BROKEN * (ends[at] + 1.0) or at == len(ends) - 1:
+                continue
+            holds = np.zeros(len(x), dtype=np.bool_)
+            holds[order[: ends[at] + 1]] = True
+            units = float(records.often.each[holds].sum())
+            if units * told.nats(code, ~holds) >= _CHANCE and told.apart(code, holds):
+                yield _Nearly(units, "a rule", (other,), int(wrong[at]))
+
+
+def _by_levels(other: str, told: Told, own: Codes, records: _Records) -> Iterator[_Nearly]:
+    """Codes that nearly all records with some levels or parts (N,) of another one have, or lack."""
+    codes, each = told.codes, records.often.each
+    L, G = int(codes.max()) + 1, int(own.max()) + 1
+    table = np.bincount(own * L + codes, minlength=G * L).reshape(G, L)
+    of_level = table.sum(axis=1)
     for code in range(L):
         wrong = of_level - table[:, code]
         whole = (of_level > 0) & (wrong <= _BROKEN * of_level)
@@ -162,7 +189,7 @@ def _by_levels(
         if units * told.nats(code, ~holds) >= _CHANCE and told.apart(code, holds):
             yield _Nearly(units, "a rule", (other,), int(wrong[whole].sum()))
     expected = np.outer(of_level, table.sum(axis=0)) / len(codes)
-    seldom = (table > 0) & (table <= _BROKEN * expected) & (expected >= _CHANCE / _BROKEN)
+    seldom = (table > 0) & (table <= _BROKEN * expected)
     if seldom.any():
         yield _Nearly(0.0, "a bar of levels", (other,), int(table[seldom].sum()))
 

@@ -31,6 +31,7 @@ class Sum:
     """A sum of numbers, how far rounding puts records from it, and what it makes of them (N,)."""
 
     text: str
+    parts: tuple[str, ...]
     within: float
     broken: Bools
     blank: Bools
@@ -83,7 +84,7 @@ def sums_of(
         there = ~np.isnan(made)
         blank = np.isnan(own) & there
         broken = (off > max(exact, within * (1.0 + 1e-9))) | (~there & ~np.isnan(own))
-        yield Sum(text, within, broken, blank)
+        yield Sum(text, tuple(others[j] for j in used), within, broken, blank)
 
 
 def _spelled(signs: Mapping[str, float], constant: float) -> str:

@@ -54,6 +54,12 @@ class _Records:
         """Whether some records (N,) break a rule about `of` units, but no more than so few."""
         return 0.0 < float(self.often.each[broken].sum()) <= _BROKEN * of
 
+    def is_told(self, told: Told, code: int, holds: Bools, fixed: Bools) -> bool:
+        """Whether chance would hardly give a code where a condition holds, mostly not `fixed`."""
+        units, new = (float(self.often.each[x].sum()) for x in (holds, holds & ~fixed))
+        sure = units * told.nats(code, ~holds) >= _CHANCE and told.apart(code, holds)
+        return sure and new >= _UNITS_A_LEVEL
+
 
 def broken_rules(schema: Schema, frame: IntoFrame, shown: Mapping[str, str]) -> list[str]:
     """A line for each column with a rule of any kind that a few records break: confidential.
@@ -124,16 +130,18 @@ def _by_codes(name: str, earlier: list[str], records: _Records) -> Iterator[_Nea
     if coded is None:
         return
     codes, told = coded[0], Told(coded[0], often)
-    free = all(rule.bars for rule in schema.columns[name].rules)
+    fixed = np.zeros(len(codes), dtype=np.bool_)
+    for rule in schema.columns[name].rules:
+        fixed |= rule.judged(name, coded[0] + 1.0, records.values, schema.columns)[0]
     for other in earlier:
         column, x = schema.columns[other], records.values[other]
         if not column.categorical:
             yield from _bands(other, codes, x, records)
-            yield from _by_size(other, told, x, records) if free else ()
+            yield from _by_size(other, told, x, fixed, records)
         parts = coded_parts(other, column, records.values)
         if parts is not None:
             yield from _lookup(other, codes, parts[0], records)
-            yield from _by_levels(other, told, parts[0], records) if free else ()
+            yield from _by_levels(other, told, parts[0], fixed, records)
 
 
 def _lookup(other: str, codes: Codes, own: Codes, records: _Records) -> Iterator[_Nearly]:
@@ -155,8 +163,13 @@ def _lookup(other: str, codes: Codes, own: Codes, records: _Records) -> Iterator
         yield _Nearly(n, "a lookup", (other,), int(broken.sum()))
 
 
-def _by_size(other: str, told: Told, x: Floats, records: _Records) -> Iterator[_Nearly]:
-    """Whether nearly all records with small, or with large, numbers (N,) have one code."""
+def _by_size(
+    other: str, told: Told, x: Floats, fixed: Bools, records: _Records
+) -> Iterator[_Nearly]:
+    """Whether nearly all records with small, or with large, numbers (N,) have one code.
+
+    Rules that all records keep say so of those that are `fixed` (N,).
+    """
     there = np.flatnonzero(~np.isnan(x))
     for sign in (1.0, -1.0):
         order = there[np.argsort(sign * x[there], kind="stable")]
@@ -169,11 +182,13 @@ def _by_size(other: str, told: Told, x: Floats, records: _Records) -> Iterator[_
             holds = np.zeros(len(x), dtype=np.bool_)
             holds[order[: ends[at] + 1]] = True
             units = float(records.often.each[holds].sum())
-            if units * told.nats(code, ~holds) >= _CHANCE and told.apart(code, holds):
+            if records.is_told(told, code, holds, fixed):
                 yield _Nearly(units, "a rule", (other,), int(wrong[at]))
 
 
-def _by_levels(other: str, told: Told, own: Codes, records: _Records) -> Iterator[_Nearly]:
+def _by_levels(
+    other: str, told: Told, own: Codes, fixed: Bools, records: _Records
+) -> Iterator[_Nearly]:
     """Codes that nearly all records with some levels or parts (N,) of another one have, or lack."""
     codes, each = told.codes, records.often.each
     L, G = int(codes.max()) + 1, int(own.max()) + 1
@@ -186,7 +201,7 @@ def _by_levels(other: str, told: Told, own: Codes, records: _Records) -> Iterato
         if not wrong[whole].any() or whole[of_level > 0].all():
             continue
         units = float(each[holds].sum())
-        if units * told.nats(code, ~holds) >= _CHANCE and told.apart(code, holds):
+        if records.is_told(told, code, holds, fixed):
             yield _Nearly(units, "a rule", (other,), int(wrong[whole].sum()))
     expected = np.outer(of_level, table.sum(axis=0)) / len(codes)
     seldom = (table > 0) & (table <= _BROKEN * expected)

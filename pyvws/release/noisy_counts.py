@@ -17,7 +17,6 @@ from typing import Any, Final
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
@@ -245,7 +244,7 @@ def counts_run(
         sets=len(noisy.table.sets) + len(of_numbers),
         cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in of_numbers),
         columns_of_chosen_cells=tuple(
-            n for n in fine if n in schema.columns and schema.columns[n].cuts is None
+            n for n, x in schema.columns.items() if n in fine and x.cuts is None
         ),
         conversion=noise.conversion,
         public_seed=public,
@@ -388,10 +387,9 @@ def _drawn_once(
         values |= table.columns[name].values(own, rng, numbers)
     for difference in table.differences:
         values |= difference.together(by_name, values, rng)
-    bounded = table.bounded
     for name in schema.synthesized:
-        if name in bounded:
-            values |= bounded[name].later_values(by_name[bounded[name].name], values)
+        if (one := table.bounded.get(name)) is not None:
+            values |= one.later_values(by_name[one.name], values)
         elif name not in values:
             values |= _computed(schema, name, values)
     return values
@@ -408,32 +406,25 @@ def _within_ranges(
 
     `once` draws values of records. A record with such a number is drawn again within its cells, and
     after `_TRIES` in those of another record that has none. After as many more it takes that one's
-    values. Where every record has such a number, it becomes its bound. Raises InputError where that
-    does not help.
+    values. Where all records have one, it becomes its bound; InputError where that is no help.
     """
     values, source = once(codes, drawn), np.arange(len(codes))
-    bounded = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
-    asked = [Finish(n, schema) for n in schema.synthesized if n in schema.computed | bounded]
-
-    def broken() -> NDArray[np.bool_]:
-        every = [finish.broken(values) for finish in asked]
-        return np.asarray(np.logical_or.reduce([np.zeros(len(codes), dtype=np.bool_), *every]))
-
+    ruled = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
+    asked = {n: Finish(n, schema) for n in schema.synthesized if n in schema.computed | ruled}
     for attempt in range(2 * _TRIES + 1):
-        found = broken()
-        bad, kept = np.flatnonzero(found), np.flatnonzero(~found)
+        broken = np.zeros(len(codes), dtype=np.bool_)
+        for finish in asked.values():
+            broken |= finish.broken(values)
+        bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
         if not len(bad):
             break
         if not len(kept) and attempt == _TRIES:
-            for name in (finish.name for finish in asked):
-                if name in bounded:
-                    values[name] = np.clip(values[name], *Finish(name, schema).within(values))
-                else:
-                    values |= _computed(schema, name, values)
-            if broken().any():
-                names = ", ".join(repr(finish.name) for finish in asked)
-                raise InputError.by("computed-outside-range", names=names)
-            break
+            for name, finish in asked.items():
+                at_bound = {name: np.clip(values[name], *finish.within(values))}
+                values |= at_bound if name in ruled else _computed(schema, name, values)
+            continue
+        if not len(kept) and attempt > _TRIES:
+            raise InputError.by("computed-outside-range", names=", ".join(map(repr, asked)))
         others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
         source[bad] = source[others]
         again = {name: x[others] for name, x in values.items()}
@@ -446,11 +437,10 @@ def _within_ranges(
 
 def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:
     """The values of a column that rules compute from others, or of a constant."""
-    first = np.ones(len(next(iter(values.values()))))
-    made: dict[str, Floats] = {}
+    first, made = np.ones(len(next(iter(values.values())))), dict[str, Floats]()
     if schema.columns[name].parts:
-        free = values[part_of(name)] if schema.columns[name].frees_missing else first
-        made[part_of(name)] = Finish(name, schema, of_part=True).settled(free, values)
+        drawn = values.get(part_of(name), first)  # A rule may leave a missing value free.
+        made[part_of(name)] = Finish(name, schema, of_part=True).settled(drawn, values)
     return {**made, name: Finish(name, schema).settled(first, {**values, **made})}
 
 

@@ -132,7 +132,9 @@ def _by_codes(name: str, earlier: list[str], records: _Records) -> Iterator[_Nea
     codes, told = coded[0], Told(coded[0], often)
     fixed = np.zeros(len(codes), dtype=np.bool_)
     for rule in schema.columns[name].rules:
-        fixed |= rule.judged(name, coded[0] + 1.0, records.values, schema.columns)[0]
+        fixed |= rule.judged(name, codes.astype(np.float64) + 1.0, records.values, schema.columns)[
+            0
+        ]
     for other in earlier:
         column, x = schema.columns[other], records.values[other]
         if not column.categorical:

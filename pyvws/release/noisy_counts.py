@@ -17,7 +17,6 @@ from typing import Any, Final
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
@@ -285,7 +284,7 @@ def counts_run(
         sets=len(noisy.table.sets) + len(of_numbers),
         cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in of_numbers),
         columns_of_chosen_cells=tuple(
-            n for n in fine if n in schema.columns and schema.columns[n].cuts is None
+            n for n, x in schema.columns.items() if n in fine and x.cuts is None
         ),
         conversion=noise.conversion,
         public_seed=public,
@@ -456,10 +455,9 @@ def _drawn_once(
         values |= table.columns[name].values(own, rng, numbers)
     for difference in table.differences:
         values |= difference.together(by_name, values, rng)
-    bounded = table.bounded
     for name in schema.synthesized:
-        if name in bounded:
-            values |= bounded[name].later_values(by_name[bounded[name].name], values)
+        if (one := table.bounded.get(name)) is not None:
+            values |= one.later_values(by_name[one.name], values)
         elif name not in values:
             values |= computed_values(schema, name, values)
     return values
@@ -476,32 +474,25 @@ def _within_ranges(
 
     `once` draws values of records. A record with such a number is drawn again within its cells, and
     after `_TRIES` in those of another record that has none. After as many more it takes that one's
-    values. Where every record has such a number, it becomes its bound. Raises InputError where that
-    does not help.
+    values. Where all records have one, it becomes its bound; InputError where that is no help.
     """
     values, source = once(codes, drawn), np.arange(len(codes))
-    bounded = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
-    asked = [Finish(n, schema) for n in schema.synthesized if n in schema.computed | bounded]
-
-    def broken() -> NDArray[np.bool_]:
-        every = [finish.broken(values) for finish in asked]
-        return np.asarray(np.logical_or.reduce([np.zeros(len(codes), dtype=np.bool_), *every]))
-
+    ruled = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
+    asked = {n: Finish(n, schema) for n in schema.synthesized if n in schema.computed | ruled}
     for attempt in range(2 * _TRIES + 1):
-        found = broken()
-        bad, kept = np.flatnonzero(found), np.flatnonzero(~found)
+        broken = np.zeros(len(codes), dtype=np.bool_)
+        for finish in asked.values():
+            broken |= finish.broken(values)
+        bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
         if not len(bad):
             break
         if not len(kept) and attempt == _TRIES:
-            for name in (finish.name for finish in asked):
-                if name in bounded:
-                    values[name] = np.clip(values[name], *Finish(name, schema).within(values))
-                else:
-                    values |= computed_values(schema, name, values)
-            if broken().any():
-                names = ", ".join(repr(finish.name) for finish in asked)
-                raise InputError.by("computed-outside-range", names=names)
-            break
+            for name, finish in asked.items():
+                at_bound = {name: np.clip(values[name], *finish.within(values))}
+                values |= at_bound if name in ruled else computed_values(schema, name, values)
+            continue
+        if not len(kept) and attempt > _TRIES:
+            raise InputError.by("computed-outside-range", names=", ".join(map(repr, asked)))
         others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
         source[bad] = source[others]
         again = {name: x[others] for name, x in values.items()}

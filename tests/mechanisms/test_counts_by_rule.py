@@ -42,7 +42,7 @@ RULES = st.sampled_from(
     st.sampled_from([(), (40,), (0, 100)]),
     st.integers(0, 2**20),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_codes_are_of_a_record_alone_and_give_the_order_back(rows, rule, mass, seed) -> None:
     own = schema(rule=rule, mass=mass)
     (one,) = bounded_columns(own).values()

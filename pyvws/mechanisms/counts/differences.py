@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import Floats
@@ -48,7 +49,7 @@ class OfTwo(CountedColumn):
     def reads(self) -> tuple[CountedColumn, ...]:
         return self.later, self.earlier
 
-    def read(self, frame: Any) -> tuple[Codes, Floats]:
+    def read(self, frame: nw.DataFrame[Any]) -> tuple[Codes, Floats]:
         both = {one.name: one.read(frame) for one in self.reads}
         values = {name: own for name, (_, own) in both.items()}
         codes = {name: own for name, (own, _) in both.items()}

@@ -126,8 +126,10 @@ def _skip(
                 if isinstance(columns[parents[other]], BlankColumn):
                     raise InputError.by("counts-rule-unreadable", name=name)
                 if other != parents[other]:
-                    said = {"name": name, "other": other, "counted": parents[other]}
-                    raise InputError.by("counts-rule-of-bounded", **said)
+                    counts = parents[other]
+                    raise InputError.by(
+                        "counts-rule-of-bounded", name=name, other=other, counted=counts
+                    )
             raise InputError.by("counts-rule-splits-cell", name=name)
         missing = own.column.missing_codes
         if isinstance(rule, Never):

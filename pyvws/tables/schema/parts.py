@@ -385,6 +385,6 @@ def computed_values(schema: Schema, name: str, values: Mapping[str, Floats]) -> 
     first = np.ones(len(next(iter(values.values()))))
     made: dict[str, Floats] = {}
     if schema.columns[name].parts:
-        free = values[part_of(name)] if schema.columns[name].frees_missing else first
-        made[part_of(name)] = Finish(name, schema, of_part=True).settled(free, values)
+        drawn = values.get(part_of(name), first)  # A rule may leave a missing value free.
+        made[part_of(name)] = Finish(name, schema, of_part=True).settled(drawn, values)
     return {**made, name: Finish(name, schema).settled(first, {**values, **made})}

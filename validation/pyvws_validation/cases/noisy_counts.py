@@ -245,7 +245,9 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     _losses("one-column", **_AGES),
     _losses("weights", **_WEIGHED, **_alone(WEIGHED)),
     _losses("weights-delta", _BY_RHO, delta=DELTA, **_WEIGHED, **_alone(WEIGHED[:3])),
-    _losses("weights-replaced", _OF_ONE_SUM, **_WEIGHED, **_alone(WEIGHED[:4]), neighbours="replace"),
+    _losses(
+        "weights-replaced", _OF_ONE_SUM, **_WEIGHED, **_alone(WEIGHED[:4]), neighbours="replace"
+    ),
     _losses(
         *("weights-units", _NEARLY),
         **{"cap": 2, "extremes": _UNITS_WEIGHED, "bases": ((), _UNITS_WEIGHED), **_WEIGHED},

@@ -244,7 +244,7 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     _losses("chosen-cells-delta", columns=OF_NUMBERS, delta=DELTA, **_alone(IN_NUMBERS)),
     _losses("one-column", **_AGES),
     _losses("weights", **_WEIGHED, **_alone(WEIGHED)),
-    _losses("weights-delta", _BY_RHO, delta=DELTA, **_WEIGHED, **_alone(WEIGHED[:3])),
+    _losses("weights-delta", delta=DELTA, **_WEIGHED, **_alone(WEIGHED[:3])),
     _losses(
         "weights-replaced", _OF_ONE_SUM, **_WEIGHED, **_alone(WEIGHED[:4]), neighbours="replace"
     ),

@@ -376,4 +376,6 @@ def _counts(plan: Plan, records: int, mechanism: NoisyCounts) -> _Counts | None:
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviations = np.array([noise.deviation(of_set(name)) for name in counted.names])
     deviation = float((deviations * sizes).sum() / cells)
+    if (weight := given.weighing) is not None:  # Sums of weights are in parts of the largest one.
+        deviation /= weight.middle
     return _Counts(len(sizes), cells, deviation, records * len(sizes) / cells)

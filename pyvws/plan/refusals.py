@@ -142,7 +142,7 @@ OF_PLAN: Final[Conditions] = {
     "of-other-mechanisms": lambda plan: plan.run.of_other_mechanisms,
     "beside-counts": lambda plan: plan.run.facts.takes_table and _beside_counts(plan),
     "weight-mechanism": lambda plan: (
-        plan.schema and plan.schema.weight and not plan.run.facts.takes_table
+        not plan.run.facts.takes_table and plan.schema and plan.schema.weight
     ),
     "weight-auto": lambda plan: (
         plan.run.facts.takes_table and plan.run.mechanism.is_auto and plan.schema.weight

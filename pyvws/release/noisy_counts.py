@@ -471,8 +471,5 @@ def measured_copy(
     assert isinstance(copy.counted, CountedRecords)
     hidden = mechanism.neighbours == "loo"
     noise = counting.noise(mechanism.budget, hidden=hidden)
-    times = None if copy.counted.weighed is None else copy.counted.weighed.parts
-    seller = Seller[CountedRecords | CountedInSteps].of_noise(
-        noise, copy.counted, copy.units, times
-    )
+    seller = Seller[CountedRecords | CountedInSteps].of_noise(noise, copy.counted, copy.units)
     return measured(counting, noise, seller, records=None if hidden else copy.records)

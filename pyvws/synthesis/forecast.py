@@ -160,7 +160,11 @@ def forecast_of(
     if table is None:
         return Forecast((_from(run.plan, records, "schema"), *_of_counts(run, records)))
     try:
-        fitted = RunSettings(schema=run.schema, mechanism="lw", datasets=1) if counts else run
+        fitted = run
+        if counts:
+            given: Any = run.schema
+            own = replace(given, weight=None, weight_range=None, weight_kind=None)
+            fitted = RunSettings(schema=own, mechanism="lw", datasets=1)
         frame = open_frame(table, least=1)
         plan = fitted.plan.on(frame).designed(frame)
         units = None if plan.unit is None else unit_codes(frame, plan.unit)

@@ -135,6 +135,8 @@ def test_design_weights_have_no_condition_and_units_keep_theirs() -> None:
         vws.synthesize(
             table, schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0, measure="auto")
         )
+    with refused("canaries-of-weights"):
+        vws.audit(table, schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0), canaries=100)
     lacking = table.drop("w")
     with pytest.raises(vws.InputError, match="lacks"):
         vws.synthesize(lacking, schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0))

@@ -153,13 +153,15 @@ def canary_audit(
 ) -> CanaryAudit:
     """Put canaries into a copy of a table, measure the copy as the run would, and guess the coins.
 
-    InputError for a mechanism that adds no noise to counts of sets, and for more canaries than the
-    schema has different records.
+    InputError for a mechanism that adds no noise to counts of sets, for sums of weights, and for
+    more canaries than the schema has different records.
     """
     mechanism, unit = run.chosen_mechanism, run.plan.unit
     counting = getattr(run.plan, "counting", None)
     if not isinstance(mechanism, NoisyCounts) or not isinstance(counting, CellCounting):
         raise InputError.by("canaries-of-other-mechanism", mechanism=mechanism.name)
+    if counting.schema.weight is not None:
+        raise InputError.by("canaries-of-weights", weight=counting.schema.weight)
     rng = np.random.default_rng([seed, 3])
     made = _made_up(counting, canaries, rng)
     coins = rng.random(canaries) < 0.5

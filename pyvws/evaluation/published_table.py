@@ -50,7 +50,6 @@ from pyvws.evaluation.public_cells import (
 )
 from pyvws.evaluation.squared_weights import SquaredWeights
 from pyvws.evaluation.survey_estimates import SurveyEstimate
-from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
@@ -422,15 +421,8 @@ def tabulate(
     if several.counted and rules["of"] and not (weights or strata or clusters):
         direct_figures = CountedFigures.read(several.counted, schema, of=rules["of"], level=level)
         if (squares := SquaredWeights.of(several.counted)) is not None:
-            columns = {} if schema is None else counted_columns(schema)
-            records = [
-                replace(
-                    own,
-                    weights=own.weights * squares.stands_for,
-                    squares=squares.by_row(open_frame(table), columns),
-                )
-                for own, table in zip(records, frames.values(), strict=True)
-            ]
+            pairs = zip(records, frames.values(), strict=True)
+            records = [squares.beside(own, open_frame(table), schema) for own, table in pairs]
     estimates = [estimates_by_cell(dataset, plan) for dataset in records]
     figures = []
     for place, statistic in enumerate(plan.statistics):

@@ -10,7 +10,7 @@ square, so that the rows have these sums: by iterative proportional fitting over
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import narwhals as nw
@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.combining_rules import NoisyCells
-from pyvws.mechanisms.counts.coding import CountedColumn
+from pyvws.evaluation.public_cells import CellRecords
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.measurements import OF_SQUARES
 from pyvws.privacy.budget import deviation_of
+from pyvws.tables.schema.schema import Schema
 
 _PASSES: Final = 20
 
@@ -64,14 +66,16 @@ class SquaredWeights:
             high / stands_for,
         )
 
-    def by_row(self, frame: nw.DataFrame[Any], columns: Mapping[str, CountedColumn]) -> Floats:
-        """The squares (n,) of the rows of a dataset."""
-        codes = {
-            name: columns[name].read(frame)[0]
-            for name in self.sums
-            if name in columns and name in frame.columns
-        }
-        return self.raked(np.ones(len(frame)), codes)
+    def beside(
+        self, records: CellRecords, frame: nw.DataFrame[Any], schema: Schema | None
+    ) -> CellRecords:
+        """The rows of a dataset with the weights that they stand for, and their squares."""
+        columns = {} if schema is None else counted_columns(schema)
+        known = {n: columns[n] for n in self.sums if n in columns}
+        there = {n: x for n, x in known.items() if {y.name for y in x.reads} <= {*frame.columns}}
+        codes = {name: column.read(frame)[0] for name, column in there.items()}
+        squares = self.raked(np.ones(len(frame)), codes)
+        return replace(records, weights=records.weights * self.stands_for, squares=squares)
 
     def raked(self, rows: Floats, codes: Mapping[str, NDArray[Any]]) -> Floats:
         """The mean square (M,) of each of M cells, which stand for so many `rows`.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pyvws.mechanisms.counts.workload import AUTO
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.plan.plan import Plan, PlannedConditional
 from pyvws.plan.refusal import Conditions, delta_above
@@ -147,12 +146,10 @@ OF_PLAN: Final[Conditions] = {
     "of-other-mechanisms": lambda plan: plan.run.of_other_mechanisms,
     "beside-counts": lambda plan: plan.run.facts.takes_table and _beside_counts(plan),
     "weight-mechanism": lambda plan: (
-        plan.schema and plan.schema.weight and not plan.run.facts.takes_table
+        not plan.run.facts.takes_table and plan.schema and plan.schema.weight
     ),
     "weight-auto": lambda plan: (
-        plan.run.facts.takes_table
-        and plan.schema.weight
-        and AUTO in tuple(plan.run.mechanism.measure)
+        plan.run.facts.takes_table and plan.run.mechanism.is_auto and plan.schema.weight
     ),
     "paid-schema-mechanism": lambda plan: _paid(plan) and not plan.run.facts.takes_table,
     "paid-schema-neighbours": lambda plan: (

@@ -41,8 +41,6 @@ from pyvws.mechanisms.counts.counting import (
 )
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import (
-    NUMBER,
-    OF_SQUARES,
     Measurements,
     WeightedSums,
     counts_columns,
@@ -50,11 +48,10 @@ from pyvws.mechanisms.counts.measurements import (
 )
 from pyvws.mechanisms.counts.reference import ReferencePrior, overlap
 from pyvws.mechanisms.counts.roundness import roundness_of
-from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload
+from pyvws.mechanisms.counts.workload import Counts, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
-from pyvws.privacy.budget import deviation_of
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import plain_number
@@ -80,8 +77,9 @@ BEST_FILE: Final = "best-file.parquet"
 
 _OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
 _POLARS: Final = nw.Implementation.POLARS
-_CELLS: Final = "cells"
-_ROUNDNESS: Final = "roundness"
+CELLS: Final = "cells"
+ROUNDNESS: Final = "roundness"
+"""By what the numbers of that file are counted."""
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
 _NEARLY_NONE: Final = 1e-6  # What a record counts in checks whose weight counts nothing.
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
@@ -198,11 +196,11 @@ class NoisyCountsRun(DrawSource):
         rows: list[tuple[Any, ...]] = []
         finer = finer_columns(self.schema, self.noisy.records, self.fine)
         for name, own in self.fine.items():
-            rows += _rows(name, _CELLS, finer[name].labels, own)
+            rows += _rows(name, CELLS, finer[name].labels, own)
         for name, own in self.fine.items():
             roundness = roundness_of(finer[name])
             if own.rounded is not None and roundness is not None:
-                rows += _rows(name, _ROUNDNESS, roundness.labels, own.rounded)
+                rows += _rows(name, ROUNDNESS, roundness.labels, own.rounded)
         names = ("column", "by", "label", "count", "scale")
         return dict(zip(names, zip(*rows, strict=True), strict=True))
 
@@ -235,7 +233,7 @@ def counts_run(
     times = None if weighed is None else weighed.parts
     if times is not None:  # For the checks of columns, which take no weights that are all 0.
         each = np.maximum(times, _NEARLY_NONE)
-        table = replace(table, exponents=each / each.mean() if len(each) else each)
+        table = replace(table, exponents=each / each.mean() if len(each) else None)
     units = table.units if counting.slots is None else None  # Else each record is a unit.
     seller = Seller.of_noise(noise, records, units, times)
     bought = measured(counting, noise, seller, records=known)
@@ -503,57 +501,6 @@ def _within_ranges(
     return values
 
 
-def of_weights(column: str) -> pl.Expr:
-    """Whether a row of noisy counts is of what is bought beside sums of weights."""
-    return (pl.col(column) == NUMBER) | pl.col(column).str.starts_with(OF_SQUARES)
-
-
-def read_counts(frame: pl.DataFrame, table: Workload, *, laplace: bool) -> Measurements:
-    """The noisy counts of a release; InputError where they are not those of its schema's cells."""
-    counts = np.zeros(len(table.possible), dtype=np.int64)
-    scales = np.ones(len(table.sets))
-    frame = frame.filter(~of_weights("set"))
-    seen = 0
-    for q, name in enumerate(table.names):
-        own = frame.filter(pl.col("set") == name)
-        counts[table.offsets[q] + own["cell"].to_numpy()] = own["count"].to_numpy()
-        scales[q] = own["scale"][0]
-        seen += len(own)
-    if seen != table.possible.sum() or seen != len(frame) - 1:
-        raise InputError.by(
-            "counts-of-other-release",
-            counts_file=COUNTS_FILE,
-            frame=len(frame),
-            possible=table.possible.sum() + 1,
-        )
-    of_all = frame.row(by_predicate=pl.col("set") == OF_ALL, named=True)
-    return Measurements(
-        table=table,
-        counts=counts,
-        scales=scales,
-        laplace=laplace,
-        records=int(of_all["count"]),
-        records_scale=float(of_all["scale"]),
-    )
-
-
-def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
-    """The noisy counts of numbers of a release, by column."""
-
-    def read(name: str, by: str) -> FineCounts | None:
-        own = frame.filter((pl.col("column") == name) & (pl.col("by") == by))
-        if own.is_empty():
-            return None
-        scale = float(own["scale"][0])
-        return FineCounts(own["count"].to_numpy(), scale, scale * deviation_of(laplace))
-
-    fine: dict[str, FineCounts] = {}
-    for name in frame["column"].unique(maintain_order=True):
-        if (own := read(name, _CELLS)) is not None:
-            fine[name] = replace(own, rounded=read(name, _ROUNDNESS))
-    return fine
-
-
 def measured_copy(
     counting: CellCounting, mechanism: NoisyCounts, copy: ConfidentialTable
 ) -> MeasuredCounts:
@@ -561,8 +508,5 @@ def measured_copy(
     assert isinstance(copy.counted, CountedRecords)
     hidden = mechanism.neighbours == "loo"
     noise = counting.noise(mechanism.budget, hidden=hidden)
-    times = None if copy.counted.weighed is None else copy.counted.weighed.parts
-    seller = Seller[CountedRecords | CountedInSteps].of_noise(
-        noise, copy.counted, copy.units, times
-    )
+    seller = Seller[CountedRecords | CountedInSteps].of_noise(noise, copy.counted, copy.units)
     return measured(counting, noise, seller, records=None if hidden else copy.records)

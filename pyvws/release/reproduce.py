@@ -15,23 +15,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
 
+import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.measurements import NUMBER, OF_SQUARES
+from pyvws.mechanisms.counts.chosen_cells import FineCounts
+from pyvws.mechanisms.counts.measurements import NUMBER, OF_SQUARES, Measurements
 from pyvws.mechanisms.counts.reference import ReferencePrior
+from pyvws.mechanisms.counts.workload import OF_ALL, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
-from pyvws.privacy.budget import Budget, epsilon_of
+from pyvws.privacy.budget import Budget, deviation_of, epsilon_of
 from pyvws.release.datasets import joined
 from pyvws.release.noisy_counts import (
     BEST_FILE,
+    CELLS,
     COUNTS_FILE,
     FINE_FILE,
+    ROUNDNESS,
     imputed_tables,
     imputed_values,
-    read_counts,
-    read_fine,
 )
 from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.confidential_table import check_table
@@ -188,3 +191,54 @@ class ReleasedCounts:
         kinds = [*[kind] * len(files), BEST_FILE.rpartition(".")[2]]
         words = truth_words(schema.columns)
         return [dataset_bytes(own, kind, words) for own, kind in zip(made, kinds, strict=False)]
+
+
+def of_weights(column: str) -> pl.Expr:
+    """Whether a row of noisy counts is of what is bought beside sums of weights."""
+    return (pl.col(column) == NUMBER) | pl.col(column).str.starts_with(OF_SQUARES)
+
+
+def read_counts(frame: pl.DataFrame, table: Workload, *, laplace: bool) -> Measurements:
+    """The noisy counts of a release; InputError where they are not those of its schema's cells."""
+    counts = np.zeros(len(table.possible), dtype=np.int64)
+    scales = np.ones(len(table.sets))
+    frame = frame.filter(~of_weights("set"))
+    seen = 0
+    for q, name in enumerate(table.names):
+        own = frame.filter(pl.col("set") == name)
+        counts[table.offsets[q] + own["cell"].to_numpy()] = own["count"].to_numpy()
+        scales[q] = own["scale"][0]
+        seen += len(own)
+    if seen != table.possible.sum() or seen != len(frame) - 1:
+        raise InputError.by(
+            "counts-of-other-release",
+            counts_file=COUNTS_FILE,
+            frame=len(frame),
+            possible=table.possible.sum() + 1,
+        )
+    of_all = frame.row(by_predicate=pl.col("set") == OF_ALL, named=True)
+    return Measurements(
+        table=table,
+        counts=counts,
+        scales=scales,
+        laplace=laplace,
+        records=int(of_all["count"]),
+        records_scale=float(of_all["scale"]),
+    )
+
+
+def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
+    """The noisy counts of numbers of a release, by column."""
+
+    def read(name: str, by: str) -> FineCounts | None:
+        own = frame.filter((pl.col("column") == name) & (pl.col("by") == by))
+        if own.is_empty():
+            return None
+        scale = float(own["scale"][0])
+        return FineCounts(own["count"].to_numpy(), scale, scale * deviation_of(laplace))
+
+    fine: dict[str, FineCounts] = {}
+    for name in frame["column"].unique(maintain_order=True):
+        if (own := read(name, CELLS)) is not None:
+            fine[name] = replace(own, rounded=read(name, ROUNDNESS))
+    return fine

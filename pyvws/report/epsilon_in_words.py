@@ -90,6 +90,10 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
     }.get(claim, "")
     if claim == "dp" and "as-if-exact" in keys:
         condition = "The claim is for exact draws, and the sampler only comes near them. "
+    if "counts-weights-fixed" in keys:
+        condition = (
+            "The survey weights of others count as fixed, also where one record moves them. "
+        )
     if claim != "none" and SIGNED in keys:
         condition = (
             "The schema was proposed from the table. The figures hold only if the person who "

@@ -157,7 +157,7 @@ class NoisyCountsStatement(NoiseStatement):
       a number are a set, and so are the classes of how round it is.
     - `columns_of_chosen_cells`: The numbers whose cells were chosen from noisy counts of finer
       ones.
-    - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
+    - `conversion` {"", "privacy-loss", "zcdp", "normal"}: How (epsilon, delta) follows.
     - `public_seed`: The seed of all that follows the counts.
     - `apart`: The share of counted sets for which the chains disagree, where that is said.
     - `deviation_of_records`: That of the noise of the number of records; 0 without noise.

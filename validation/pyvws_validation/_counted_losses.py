@@ -25,6 +25,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
+from scipy.signal import fftconvolve
 
 from pyvws._base.checks import Floats
 from pyvws.errors import PyvwsError
@@ -45,6 +46,7 @@ _SEED: Final = 2**60 + 1
 _RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
 _STEPS: Final = 20_000  # Steps of a loss of epsilon: each count's loss is rounded down to one.
 _FAR: Final = 12.0  # Standard deviations of noise: what lies beyond has a chance below 1e-30.
+_MANY: Final = 5_000
 _UNIT: Final = "home"
 _WEIGHT: Final = "weight"
 
@@ -347,6 +349,8 @@ def loss_distribution(
 
 def _convolved(first: Floats, other: Floats) -> Floats:
     """The distribution of a sum of two whole numbers; the sparse one has few masses."""
+    if np.count_nonzero(other) > _MANY:  # Of sums of weights, whose losses lie close together.
+        return np.maximum(fftconvolve(first, other), 0.0)
     sums = np.zeros(len(first) + len(other) - 1)
     for place in np.flatnonzero(other):
         sums[place : place + len(first)] += other[place] * first

@@ -29,8 +29,8 @@ _CHANCE: Final = 0.04  # Sets that each test names in a release by noise alone, 
 _NORMAL: Final = 1e6  # Degrees of freedom, of about a normal distribution.
 _SIZE: Final = 0.8  # Deviations of the noise that a count is off by on average.
 _OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how round it is.
-_OF_POPULATION: Final = 0.25  # Of the budget, where records have weights: the share of their sum,
-_OF_SQUARES: Final = 0.1  # that of sums of squared weights,
+_OF_POPULATION: Final = 0.28  # Of the budget, where records have weights: the share of their sum,
+_OF_SQUARES: Final = 0.08  # that of sums of squared weights,
 _OF_NUMBER: Final = 0.02  # and that of the number of records.
 
 NUMBER: Final = "number"

@@ -162,6 +162,8 @@ def canary_audit(
         raise InputError.by("canaries-of-other-mechanism", mechanism=mechanism.name)
     if counting.schema.weight is not None:
         raise InputError.by("canaries-of-weights", weight=counting.schema.weight)
+    if counting.slots is not None:
+        raise InputError.by("canaries-of-whole-units")
     rng = np.random.default_rng([seed, 3])
     made = _made_up(counting, canaries, rng)
     coins = rng.random(canaries) < 0.5

@@ -108,7 +108,7 @@ def tabulate(
     for path in synthetic:
         if not path.exists():
             raise InputError.by("no-such-file", original=path)
-    counts, capped = counts_beside(synthetic)
+    counts, capped = counts_beside(synthetic, units=counted)
     rule = rule_of_files(synthetic, of)
     if counted:
         known = chosen_schema(synthetic, schema)

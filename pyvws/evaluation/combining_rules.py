@@ -235,7 +235,7 @@ class SeveralDatasets:
         sets = [
             table
             for table in datasets.public_tables.values()
-            if {"set", "scale"} <= {*table.columns}
+            if {"set", "scale"} <= {*table.columns} and "slots" not in datasets.privacy["counts"]
         ]
         cells = [NoisyCells.of(table, datasets.privacy) for table in sets]
         own = noise_of_records(datasets.privacy, len(datasets.datasets[0]))

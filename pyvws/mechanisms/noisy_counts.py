@@ -102,7 +102,7 @@ class NoisyCounts(MechanismBase):
     )
     cap: int | None = setting(
         None,
-        "The most records of a unit that are counted; needed where the schema has a unit only.",
+        "The most records of a unit that are counted; needed for a unit without members.",
         more="Of a larger unit chance decides which records count. Larger = more noise.",
     )
     cells_share: float = setting(

@@ -43,6 +43,9 @@ def _beside_counts(plan: Any) -> list[str]:
         "model conditionals of whole units": (
             plan.members and plan.run.mechanism.model == "conditionals"
         ),
+        "size_shares of members, whose sizes it counts": (
+            plan.members is not None and plan.members.size_shares
+        ),
         "a reference of whole units": plan.members and plan.run.mechanism.reference,
         "a weight of whole units": plan.members and plan.schema.weight,
         "survey_weight": plan.schema.survey_weight,

@@ -267,10 +267,13 @@ def _draw_behind(file: Path) -> tuple[Path, int] | None:
         return (file.parent.resolve(), draws[place - 1]) if known else None
 
 
-def counts_beside(paths: Sequence[Path]) -> tuple[NoisyCells | None, str | None]:
+def counts_beside(
+    paths: Sequence[Path], *, units: bool = False
+) -> tuple[NoisyCells | None, str | None]:
     """The noisy counts beside released files or in an output folder; None without any.
 
-    Beside them are the records that they are of, as `records_counted` says it.
+    Beside them are the records that they are of, as `records_counted` says it. Counts of whole
+    `units` are given where they are asked for: no figure of records is one of these.
     Nothing confidential is read. Raises InputError for files of several such releases.
     """
     folders = dict.fromkeys(map(_release_of, paths))
@@ -281,8 +284,10 @@ def counts_beside(paths: Sequence[Path]) -> tuple[NoisyCells | None, str | None]
         raise InputError.by("output-several-releases")
     with as_left(having[0]):
         privacy = _json(having[0] / "privacy.json")
-        cells = NoisyCells.of(_parquet(having[0] / "counts.parquet"), privacy)
-        return cells, records_counted(privacy)
+        cells, of = None, records_counted(privacy)
+        if units or "slots" not in privacy["counts"]:
+            cells = NoisyCells.of(_parquet(having[0] / "counts.parquet"), privacy)
+        return cells, of
 
 
 def records_counted(privacy: Mapping[str, Any]) -> str | None:

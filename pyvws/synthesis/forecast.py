@@ -250,6 +250,8 @@ def _of_counts(
     run: RunSettings, N: int, units: Places | None = None, fits: Forecast | None = None
 ) -> list[Phrase]:
     """The notes on noisy counts of N records, of `units` (N,), and what is recommended."""
+    if units is not None and run.plan.counts_units:
+        N, units = len(np.unique(units)), None
     modest = min(1e-5, modest_delta(N))
     usual = NoisyCounts(epsilon=_EPSILON, delta=modest)
     asked: Any = run.mechanism if run.facts.takes_table else usual
@@ -371,7 +373,8 @@ def _beyond(units: Places | None, cap: int | None) -> int:
 
 def _counts(plan: Plan, records: int, mechanism: NoisyCounts) -> _Counts | None:
     """The counts of records under a mechanism; None where it takes no counts of the plan."""
-    if plan.run.outcome is not None or plan.predictors or plan.members is not None:
+    members = plan.members is not None and not plan.counts_units
+    if plan.run.outcome is not None or plan.predictors or members:
         return None
     given: Any = plan.schema
     counting = mechanism.counting(given)

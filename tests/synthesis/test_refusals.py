@@ -158,6 +158,9 @@ REFUSED: dict[str, dict[str, Any]] = {
         "mechanism": vws.NoisyCounts(epsilon=1.0, delta=0.5),
         "records": 3,
     },
+    "slot-without-counts": table(
+        town=TOWN, unit="home", members={**MEMBERS, "slot": "town"}, pay=PAY
+    ),
     "members-order": {**table(pay=PAY, unit="home", members=MEMBERS), "keep_order": True},
     "unit-mechanism": {**table(pay=PAY, unit="home"), "mechanism": "cw"},
     "unit-program": {**Y, "mechanism": "lw", "unit": "home", **PROGRAM},

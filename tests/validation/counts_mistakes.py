@@ -373,12 +373,28 @@ def squares_as_weights(counts: Any) -> Any:
     return wrong
 
 
+def members_as_units(widened: Any) -> Any:
+    """Each row of a unit is a wide record of its own."""
+    return lambda slots, frame, units: widened(slots, frame, np.arange(len(units)))
+
+
+def slots_of_the_table(rows_in_slots: Any) -> Any:
+    """A row's slot is its place among the rows of the table, and not of its unit."""
+
+    def wrong(slots: Any, frame: Any, units: Any) -> Any:
+        rows = rows_in_slots(slots, frame, units)
+        return np.roll(rows, len(units) % rows.shape[1], axis=1)
+
+    return wrong
+
+
 _NOISE_OF = "pyvws.mechanisms.counts.measurements:noise_of"
 _BOUGHT = "pyvws.mechanisms.counts.counting:"
 _SELLER = "pyvws.privacy.seller:"
 _COUNTED = "pyvws.release.synthesizer:check_table"
 _PLACES = "pyvws.plan.reading:places_in"
 _BUDGET = "pyvws.privacy.budget:"
+_SLOTS = "pyvws.tables.schema.slots:"
 _CONVERSION = "pyvws_validation.cases.noisy_counts:"
 
 COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
@@ -491,6 +507,13 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         (what, _PLACES, wrong, f"guarantee/counts-{row}")
         for what, wrong in (("one stream", kept_by_one_stream), ("no cap", all_kept))
         for row in ("units", "units-delta")
+    ),
+    *(
+        (what, _SLOTS + name, wrong, "guarantee/counts-slots")
+        for what, name, wrong in (
+            ("a unit counted by members", "Slots.widened", members_as_units),
+            ("slots of the table", "Slots._rows_in_slots", slots_of_the_table),
+        )
     ),
     *(
         (

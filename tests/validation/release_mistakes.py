@@ -230,11 +230,11 @@ def one_stream(_: Any) -> Any:
 def one_stream_of_counts(imputed_values: Any) -> Any:
     """Each dataset's numbers within cells are drawn as if it were the only one."""
 
-    def wrong(schema: Any, noisy: Any, imputed: Any, seed: int, *, fine: Any) -> Any:
+    def wrong(counting: Any, schema: Any, noisy: Any, imputed: Any, seed: int, fine: Any) -> Any:
         found = []
         for codes, numbers in zip(imputed.codes, imputed.numbers, strict=True):
             alone = dataclasses.replace(imputed, codes=[codes], numbers=[numbers])
-            found += imputed_values(schema, noisy, alone, seed, fine=fine)
+            found += imputed_values(counting, schema, noisy, alone, seed, fine)
         return found
 
     return wrong

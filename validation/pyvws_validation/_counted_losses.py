@@ -36,6 +36,7 @@ from pyvws.privacy import seller
 from pyvws.release.release import Release
 from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._privacy_loss import Losses, Runs, word
 
@@ -179,12 +180,15 @@ def _seen_counts() -> Iterator[list[SeenCounts]]:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRuns(Runs):
-    """Runs of noisy counts; a record has the `columns`, and is a tuple of records with a `cap`.
+    """Runs of noisy counts; a record has the `columns`.
+
+    With a `cap` or `members` it is a unit, a tuple of records.
 
     - `columns`: What the schema says of each entry of a record.
     - `neighbours` {"loo", "replace"}: The neighbours that the runs are for.
     - `delta`: 0 for Laplace noise.
-    - `cap`: The most records of a unit that are counted. With it, each entry of a table is a unit.
+    - `cap`: The most records of a unit that are counted.
+    - `members`: What is public of units that are counted whole, each as one record of slots.
     - `records`: A public number of records.
     - `measure`, `tables`: The sets that are counted, and the columns that tables give.
     - `model` {"classes", "conditionals"}: The model that imputes records.
@@ -195,6 +199,7 @@ class CountedRuns(Runs):
     neighbours: str
     delta: float = 0.0
     cap: int | None = None
+    members: Members | None = None
     records: int | None = None
     measure: tuple[str, ...] = ("pairs",)
     tables: tuple[str, ...] = ()
@@ -244,10 +249,11 @@ class CountedRuns(Runs):
             release = synthesize(
                 self._table(outcomes),
                 schema=Schema(
-                    {**({_UNIT: Column(role="id")} if self.cap else {}), **self.columns},
-                    unit=_UNIT if self.cap else None,
+                    {**({_UNIT: Column(role="id")} if self._of_units else {}), **self.columns},
+                    unit=_UNIT if self._of_units else None,
                     weight=_WEIGHT if self.weighted else None,
                     weight_range=(1, 4) if self.weighted else None,
+                    members=self.members,
                 ),
                 mechanism=NoisyCounts(
                     epsilon=epsilon,
@@ -274,13 +280,17 @@ class CountedRuns(Runs):
             raise PyvwsError("The release has counts that are not those of the noise.")
         return release, seen
 
+    @property
+    def _of_units(self) -> bool:
+        return self.cap is not None or self.members is not None
+
     def _table(self, outcomes: tuple[Any, ...]) -> pl.DataFrame:
-        units = outcomes if self.cap else [[record] for record in outcomes]
+        units = outcomes if self._of_units else [[record] for record in outcomes]
         rows = [(str(number), *record) for number, unit in enumerate(units) for record in unit]
         own = [_UNIT, *self.columns, *([_WEIGHT] if self.weighted else [])]
         names = dict.fromkeys(own, pl.String)
         frame = pl.DataFrame(rows, schema=names, orient="row")
-        return frame if self.cap else frame.drop(_UNIT)
+        return frame if self._of_units else frame.drop(_UNIT)
 
     def _hear(self, statement: dict[str, Any], epsilon: float, losses: Losses) -> None:
         """The smallest figure that the statement has for all datasets under its neighbours."""

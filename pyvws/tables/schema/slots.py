@@ -118,7 +118,7 @@ class Slots:
             **{name: own[name] for name in self.schema.of_unit if name != self.of.size},
         }
         for name, (column, slot) in self.place.items():
-            if name in columns:
+            if name in own or name in columns:
                 raise InputError.by("slot-name-taken", name=name)
             columns[name] = self._column(column, slot)
         return Schema(columns, records=self.schema.records, reviewed=self.schema.reviewed)

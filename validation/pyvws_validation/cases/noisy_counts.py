@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from pyvws.privacy.discrete_noise import composed_delta, delta_of_rho
 from pyvws.release.release import Release
 from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._counted_losses import (
     COLUMNS,
@@ -66,6 +67,23 @@ UNITS: Final[tuple[Any, ...]] = (
     (RECORDS[4], RECORDS[4], RECORDS[2], RECORDS[3]),
 )
 """Units of one record and of more than the cap."""
+
+SLOTS: Final = Members(sizes=(1, 2), of_unit=("sex",), summaries={"persons": "size"})
+"""Units of two slots, whose rows may differ in a column of the unit, and may be more."""
+
+OF_WAVES: Final = {
+    "sex": COLUMNS["sex"],
+    "job": Column(model="nominal", levels=("1", "2")),
+    "age": COLUMNS["age"],
+}
+"""A column of the unit, and a category that says the slot of a row."""
+
+PANEL: Final[tuple[Any, ...]] = (
+    (("f", "1", "3"),),
+    (("m", "2", "20"), ("m", "2", "3"), ("m", "1", "20")),  # Twice in one slot.
+    (("f", "2", "39"), ("m", "x", "3")),  # Another sex, in no slot.
+    (("x", None, "?"),),
+)
 
 TABLES_OF_UNITS: Final = ((), *((unit,) for unit in UNITS), UNITS[1:], UNITS)
 
@@ -190,8 +208,8 @@ def counts_releases(database: tuple[Any, ...], count: int, seed: int) -> tuple[F
 
 
 def _losses(name: str, share: float = _NEARLY, epsilon: float = 1.0, **given: Any) -> ComputedLoss:
-    own = {"bases": TABLES, "extremes": RECORDS}
-    if "cap" in given:
+    own: dict[str, Any] = {"bases": TABLES, "extremes": RECORDS}
+    if "cap" in given or "members" in given:
         own = {"bases": TABLES_OF_UNITS, "extremes": UNITS}
     runs = CountedRuns(**{**own, "neighbours": "loo", **given})
     relation = {"loo": "leave-one-out", "replace": "replace-one"}[runs.neighbours]
@@ -226,6 +244,13 @@ _OF_TABLES: Final[dict[str, Any]] = {
 _OF_ONE_SUM: Final = 0.7  # A replaced record of equal weight does not move the sum of weights.
 _WEIGHED: Final[dict[str, Any]] = {"columns": OF_WEIGHTS, "weighted": True}
 _UNITS_WEIGHED: Final = (WEIGHED[:1] * 2, WEIGHED[2:4], (*WEIGHED[1:2], *WEIGHED[5:7]))
+_OF_SLOTS: Final[dict[str, Any]] = {"members": SLOTS, "bases": ((), UNITS[1:])}
+_OF_WAVES: Final[dict[str, Any]] = {
+    "members": replace(SLOTS, slot="job"),
+    "columns": OF_WAVES,
+    "bases": ((), PANEL[:3]),
+    "extremes": PANEL,
+}
 _SMALL: Final[dict[str, Any]] = {"measure": ("sex:age:job",), "records": 5, "bases": TABLES[:7]}
 
 CASES: Final[tuple[MeasuredRow, ...]] = (
@@ -237,6 +262,10 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     _losses("auto-delta", measure=("auto",), bases=TABLES[:3], delta=DELTA),
     _losses("units", cap=2),
     _losses("units-delta", _BY_RHO, cap=2, delta=DELTA),
+    _losses("slots", **_OF_SLOTS),
+    _losses("slots-delta", delta=DELTA, **_OF_SLOTS),
+    _losses("slots-replace", neighbours="replace", **{**_OF_SLOTS, "bases": ((), UNITS[1:3])}),
+    _losses("waves", **_OF_WAVES),
     _losses("small-noise", epsilon=12.0, delta=DELTA, **_SMALL),
     _losses("conditionals", columns=OF_TABLES, bases=TABLES[:7], **_BY_FAMILY),
     _losses("regressions", bases=TABLES[:4], **_BY_FAMILY),

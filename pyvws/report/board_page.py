@@ -11,7 +11,7 @@ from pyvws._base.phrase import counted
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.report.board_decision import at_a_glance, checks
 from pyvws.report.board_sections import bounds_section, risk_section, utility_section
-from pyvws.report.deciding_pictures import KEY, column_pictures, pictures_of_release
+from pyvws.report.deciding_pictures import KEY, column_pictures, gaps, pictures_of_release
 from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.evidence import Evidence
 from pyvws.report.margins import DRAWN
@@ -57,7 +57,7 @@ def board_page(
     exact = summary["privacy"]
     joint = summary.get("column_checks", {}).get("k_marginal")
     small = pictures_of_release(exact, public.cells, joint)
-    small += [] if evidence is None else column_pictures(evidence)
+    small += [] if evidence is None else column_pictures(gaps(evidence))
     sections: list[Section] = (
         [_counts_section(public, confidential)]
         if public.counts

@@ -23,6 +23,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from axe import sheets_before
 from page_tables import rows_of
 from refusals import refused
 
@@ -137,6 +138,13 @@ def test_one_of_a_thing_is_no_several() -> None:
 def test_no_figure_s_meaning_takes_in_what_an_exact_number_of_rows_tells() -> None:
     for name in ("epsilon_per_dataset", "epsilon_by_neighbours"):
         assert "number of rows tells" in FIELDS[name].meaning
+
+
+def test_one_column_takes_two_sheets_to_decide(
+    pages: tuple[str, str], browser: str, tmp_path: Path
+) -> None:
+    (tmp_path / "board.html").write_text(pages[1])
+    assert sheets_before(browser, tmp_path / "board.html", ".appendix") <= 2.0
 
 
 def test_the_board_s_page_ranks_records_as_the_functions_do(out: Path) -> None:

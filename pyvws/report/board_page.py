@@ -331,8 +331,12 @@ def _histogram_section(confidential: ConfidentialPart) -> Section:
 
 def _columns_section(checks: Mapping[str, Any]) -> Section:
     """The part `column_checks` of summary.json: what differs, then all statistics."""
-    entries = [(name, row) for name, rows in checks["columns"].items() for row in rows]
-    bad = [(name, row) for name, row in entries if row["trouble"]]
+    columns = checks["columns"]
+    worst = sorted(columns, key=lambda name: -sum(bool(row["trouble"]) for row in columns[name]))
+    entries = [(name, row) for name in worst[:_COLUMNS] for row in columns[name]]
+    bad = [(name, row) for name in worst for row in columns[name] if row["trouble"]]
+    more = len(columns) - _COLUMNS
+    rest = f"; summary.json has {more} columns more" if more > 0 else ""
     words = (
         "Statistics that differ from the data by more than chance and a tolerance are listed first."
         if bad
@@ -360,7 +364,8 @@ def _columns_section(checks: Mapping[str, Any]) -> Section:
                 digits=6,
             ),
             Sheet(
-                "Predictive check: statistics of each column, in its unit or as shares in [0, 1]",
+                "Predictive check: statistics of each column, in its unit or as shares in [0, 1]"
+                f"{rest}",
                 _STATISTICS,
                 [_statistic(name, row) for name, row in entries],
                 digits=6,

@@ -159,8 +159,8 @@ def _number(margin: NumberMargin, gap: float, beside_data: bool) -> PagePicture:
     """Steps of a number's shares, and its upper tail on a logarithmic axis."""
     tables = margin.curves
     figure, (bulk, tail) = panels(2, columns=2, size=(_SIZE[0] / 2, _SIZE[1]))
-    low, high, top = rarith.quantile(tables[0], np.array([0.005, 0.99, 0.9]))
-    edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
+    low, high, top = rarith.quantile(tables[0], np.array([0.005, 0.99, 0.9])).tolist()
+    edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1).astype(np.float64)
     inside = [np.histogram(np.clip(x, edges[0], edges[-1]), edges)[0] / len(x) for x in tables]
     _steps(bulk, np.stack(inside).astype(np.float64), edges, beside_data)
     for place, values in enumerate(tables):

@@ -165,7 +165,7 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
 
 
 def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> None:
-    for page, images in zip(pages, (3, 11), strict=True):
+    for page, images in zip(pages, (6, 11), strict=True):
         assert page.count("<img ") == images
         assert "<b>'" not in page
         assert "a <b>" not in page
@@ -173,7 +173,7 @@ def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> Non
         levels = [int(level) for level in re.findall(r"<h(\d)", page)]
         assert all(after <= before + 1 for before, after in pairwise(levels))
         assert all(len(alt) > 30 for alt in re.findall(r'<img [^>]*alt="([^"]*)"', page))
-    assert "combine_formula(datasets, &#39;`a &lt;b&gt;` ~ zip + edu&#39;)" in pages[0]
+    assert 'combine_formula(".", "`a <b>` ~ zip + edu")' in html.unescape(pages[0])
 
 
 def test_programs_take_numbers_with_empty_cells_and_with_codes(tmp_path: Path) -> None:
@@ -456,7 +456,7 @@ def test_very_many_columns_stand_in_groups_and_are_all_there() -> None:
     privacy = {"mechanism": "lw", "columns": [], "columns_released_unchanged": []}
     file = DatasetFile(Path("synthetic-01.csv"), 5, 1, "")
     sheets = codebook(PublicPart(privacy, [file], columns, None, []))
-    assert [sheet.caption.partition(". ")[0] for sheet in sheets] == [
+    assert [sheet.title.partition(". ")[0] for sheet in sheets] == [
         "The columns that hold text: 150 of 210",
         "The columns that hold numbers: 60 of 210",
     ]
@@ -486,7 +486,7 @@ def test_cells_below_twice_their_noise_are_drowned() -> None:
     guess = guess_picture(
         {"epsilon_total": 1.0, "neighbours": "leave-one-out", "unit_of_privacy": "one record"}
     )
-    assert "in the table: 2.7 %; its values are these: 7 %" in guess.alt
+    assert "in the table: 2.7 %; that its values are these: 7 %" in guess.alt
     joint = {"score": 950.0, "independent": 900.0, "bootstrap": 990.0}
     assert (
         "independent columns 900, this release 950, a second sample 990" in score_picture(joint).alt

@@ -11,7 +11,7 @@ from pyvws._base.phrase import counted
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.report.board_decision import at_a_glance, checks
 from pyvws.report.board_sections import bounds_section, risk_section, utility_section
-from pyvws.report.deciding_pictures import KEY, column_pictures, pictures_of_release
+from pyvws.report.deciding_pictures import KEY, column_pictures, gaps, pictures_of_release
 from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.evidence import Evidence
 from pyvws.report.margins import DRAWN
@@ -57,7 +57,7 @@ def board_page(
     exact = summary["privacy"]
     joint = summary.get("column_checks", {}).get("k_marginal")
     small = pictures_of_release(exact, public.cells, joint)
-    small += [] if evidence is None else column_pictures(evidence)
+    small += [] if evidence is None else column_pictures(gaps(evidence))
     sections: list[Section] = (
         [_counts_section(public, confidential)]
         if public.counts
@@ -331,8 +331,12 @@ def _histogram_section(confidential: ConfidentialPart) -> Section:
 
 def _columns_section(checks: Mapping[str, Any]) -> Section:
     """The part `column_checks` of summary.json: what differs, then all statistics."""
-    entries = [(name, row) for name, rows in checks["columns"].items() for row in rows]
-    bad = [(name, row) for name, row in entries if row["trouble"]]
+    columns = checks["columns"]
+    worst = sorted(columns, key=lambda name: -sum(bool(row["trouble"]) for row in columns[name]))
+    entries = [(name, row) for name in worst[:_COLUMNS] for row in columns[name]]
+    bad = [(name, row) for name in worst for row in columns[name] if row["trouble"]]
+    more = len(columns) - _COLUMNS
+    rest = f"; summary.json has {more} columns more" if more > 0 else ""
     words = (
         "Statistics that differ from the data by more than chance and a tolerance are listed first."
         if bad
@@ -360,7 +364,8 @@ def _columns_section(checks: Mapping[str, Any]) -> Section:
                 digits=6,
             ),
             Sheet(
-                "Predictive check: statistics of each column, in its unit or as shares in [0, 1]",
+                "Predictive check: statistics of each column, in its unit or as shares in [0, 1]"
+                f"{rest}",
                 _STATISTICS,
                 [_statistic(name, row) for name, row in entries],
                 digits=6,

@@ -6,8 +6,8 @@ Grey is the confidential data, or what is drowned in noise. Blue is the release.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,9 @@ _BINS: Final = 24
 _PANELS: Final = 36  # So many columns are drawn, the worst.
 DROWNED: Final = 2.0
 """A count below so many scales of its noise is drowned in it."""
+
+Margin: TypeAlias = NumberMargin | LevelMargin
+"""What a page keeps of a column."""
 
 KEY: Final = (
     "Grey is the confidential data, blue the release, over all datasets. Columns furthest from the "
@@ -116,84 +119,89 @@ def noise_picture(counts: Floats, scales: Floats) -> PagePicture:
     )
 
 
-def column_pictures(evidence: Evidence) -> list[PagePicture]:
-    """A panel for each column, those that are furthest from the data first."""
-    every: list[tuple[float, NumberMargin | LevelMargin]] = [
+def gaps(evidence: Evidence) -> list[tuple[float, Margin]]:
+    """The margin of each column with its gap to the data in [0, 1]; the first table is the data."""
+    return [
         *((one.ecdf.maximum, one.margin) for one in evidence.numbers),
         *((one.distance, one) for one in evidence.categories),
     ]
-    worst = sorted(every, key=lambda entry: -entry[0])[:_PANELS]
+
+
+def column_pictures(
+    margins: Sequence[tuple[float, Margin]], *, beside_data: bool = True
+) -> list[PagePicture]:
+    """A panel for each column, those with the largest gaps first.
+
+    Without the data, all tables are datasets.
+    """
+    worst = sorted(margins, key=lambda entry: -entry[0])[:_PANELS]
     return [
-        (_number if isinstance(margin, NumberMargin) else _levels)(margin, gap)  # type: ignore[operator]
+        _number(margin, gap, beside_data)
+        if isinstance(margin, NumberMargin)
+        else _levels(margin, gap, beside_data)
         for gap, margin in worst
     ]
 
 
-def _named(axis: Axes, name: str) -> None:
-    axis.set_title(
-        name if len(name) < 38 else f"{name[:36]}…", loc="left", **_SMALL | {"fontsize": 9}
-    )
-    axis.tick_params(labelsize=7)
+def _named(axis: Axes, last: Axes, name: str, gap: float, beside_data: bool) -> str:
+    """Name a panel, and say what it shows to a reader who does not see it."""
+    shown = name if len(name) < 30 else f"{name[:28]}…"
+    axis.set_title(shown, loc="left", fontsize=9, parse_math=False)
+    for own in (axis, last):
+        own.tick_params(labelsize=7)
+    if not beside_data:
+        return f"{name} in the synthetic datasets"
+    last.set_title(f"gap {gap:.3f}", loc="right", fontsize=8)
+    return f"{name}, data behind the release; their gap is {gap:.3f}"
 
 
-def _number(margin: NumberMargin, gap: float) -> PagePicture:
+def _number(margin: NumberMargin, gap: float, beside_data: bool) -> PagePicture:
     """Steps of a number's shares, and its upper tail on a logarithmic axis."""
     tables = margin.curves
     figure, (bulk, tail) = panels(2, columns=2, size=(_SIZE[0] / 2, _SIZE[1]))
-    ends = rarith.quantile(tables[0], np.array([0.005, 0.99, 0.9]))
-    edges = np.linspace(ends[0], ends[1] if ends[1] > ends[0] else ends[0] + 1.0, _BINS + 1)
-    shares = np.array(
-        [np.histogram(np.clip(x, edges[0], edges[-1]), edges)[0] / len(x) for x in tables]
-    )
-    _steps(bulk, shares, edges)
+    low, high, top = rarith.quantile(tables[0], np.array([0.005, 0.99, 0.9])).tolist()
+    edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1).astype(np.float64)
+    inside = [np.histogram(np.clip(x, edges[0], edges[-1]), edges)[0] / len(x) for x in tables]
+    _steps(bulk, np.stack(inside).astype(np.float64), edges, beside_data)
     for place, values in enumerate(tables):
-        above = np.sort(values)[::-1][: int((values >= ends[2]).sum())]
-        style: Any = {"color": _BLUE, "linewidth": 0.9}
-        style = style if place else {"color": _GREY, "linewidth": 4.0}
-        tail.step(above, np.arange(1, len(above) + 1) / len(values), where="post", **style)
+        above = np.sort(values)[::-1][: int((values >= top).sum())]
+        behind = beside_data and place == 0
+        tail.step(
+            above, np.arange(1, len(above) + 1) / len(values), where="post",
+            color=_GREY if behind else _BLUE, linewidth=4.0 if behind else 0.9,
+        )  # fmt: skip
     tail.set_yscale("log")
     for axis in (bulk, tail):
         axis.locator_params(axis="x", nbins=3)
-    _named(bulk, margin.name)
-    tail.set_title(f"gap {gap:.3f}", loc="right", fontsize=8)
-    tail.tick_params(labelsize=7)
-    return picture(
-        figure,
-        alt=f"{margin.name}: shares and upper tail, data behind the release; the largest gap of "
-        f"distribution functions is {gap:.3f}.",
-        caption="",
-    )
+    alt = f"Shares and upper tail of {_named(bulk, tail, margin.name, gap, beside_data)}."
+    return picture(figure, alt=alt, caption="")
 
 
-def _levels(margin: LevelMargin, gap: float) -> PagePicture:
+def _levels(margin: LevelMargin, gap: float, beside_data: bool) -> PagePicture:
     """Bars of a category's shares, or steps in the order of many levels."""
     levels, shares, count = margin.levels, margin.shares, len(margin.levels)
     figure, (axis,) = panels(1, size=_SIZE)
     if count > _BARS:
-        _steps(axis, shares, np.arange(count + 1) - 0.5)
+        _steps(axis, shares, np.arange(count + 1) - 0.5, beside_data)
         shown = np.linspace(0, count - 1, 4).astype(int)
         axis.set_xticks(shown, [_short(levels[at], 10) for at in shown], parse_math=False)
     else:
-        at, own = np.arange(count), shares[1:]
-        axis.barh(at, shares[0], 0.8, color=_GREY)
+        at, own = np.arange(count), shares[int(beside_data) :]
+        if beside_data:
+            axis.barh(at, shares[0], 0.8, color=_GREY)
         axis.barh(at, own.mean(axis=0), 0.35, color=_BLUE)
         axis.hlines(at, own.min(axis=0), own.max(axis=0), color="black", linewidth=0.9)
         axis.set_yticks(at, [_short(level, 18) for level in levels], parse_math=False)
         axis.invert_yaxis()
-    _named(axis, margin.name)
-    axis.set_title(f"gap {gap:.3f}", loc="right", fontsize=8)
-    return picture(
-        figure,
-        alt=f"{margin.name}: shares of levels, data behind the release; {gap:.3f} of the rows "
-        "would have to change.",
-        caption="",
-    )
+    alt = f"Shares of the levels of {_named(axis, axis, margin.name, gap, beside_data)}."
+    return picture(figure, alt=alt, caption="")
 
 
-def _steps(axis: Axes, shares: Floats, edges: Floats) -> None:
-    """Shares (tables, B) of bins: the first table filled, the others' mean and range before it."""
-    own = shares[1:]
-    axis.stairs(shares[0], edges, fill=True, color=_GREY)
+def _steps(axis: Axes, shares: Floats, edges: Floats, beside_data: bool) -> None:
+    """Shares (tables, B) of bins: means and ranges of datasets, before the data in the first."""
+    own = shares[int(beside_data) :]
+    if beside_data:
+        axis.stairs(shares[0], edges, fill=True, color=_GREY)
     axis.stairs(own.max(axis=0), edges, baseline=own.min(axis=0), fill=True, color=_BLUE, alpha=0.3)
     axis.stairs(own.mean(axis=0), edges, color=_BLUE, linewidth=1.2)
     axis.set_ylim(bottom=0.0)

@@ -7,22 +7,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats
 from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws._base.resources import REFERENCES
 from pyvws.evaluation.combining_rules import noise_of_records, rule_named, rule_of
 from pyvws.evaluation.one_column import LevelMargin
-from pyvws.plots import (
-    association_matrices,
-    column_densities,
-    densities,
-    level_shares,
-)
+from pyvws.plots import association_matrices
 from pyvws.report.codebook import codebook, files_of_counts, rests_on, some_of
-from pyvws.report.deciding_pictures import pictures_of_release
+from pyvws.report.deciding_pictures import column_pictures, pictures_of_release
 from pyvws.report.epsilon_in_words import epsilon_in_words
-from pyvws.report.margins import DRAWN, MEASURES, NumberMargin, margin_of, pairs_of
+from pyvws.report.margins import MEASURES, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart, records_counted
 from pyvws.report.page import Heading, PagePicture, formatted, mechanism_words, picture, render
 from pyvws.report.reading_programs import programs, reading
@@ -117,6 +111,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
     if problems(privacy) and tone == "good":
         tone = "warn"
     words, in_words = epsilon_in_words(privacy)
+    margins = [margin_of(public.values(column)) for column in public.synthetic]
     of = rule_of(privacy)["of"]
     content = {
         "heading": heading or Heading(),
@@ -157,7 +152,8 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         "held": files_of_counts(public),
         "reading": reading(public),
         "programs": programs(public),
-        "parts": [*_margins(public), *_pairs(public)],
+        "drawn": column_pictures([(0.0, margin) for margin in margins], beside_data=False),
+        "parts": [_statistics(margins), *_pairs(public)],
         "files": files_table("The files", public),
         "predicted": predicted(privacy),
         "rule": rule_named("partial", of),
@@ -224,74 +220,15 @@ def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Sheet:
     )
 
 
-def _margins(public: PublicPart) -> Iterator[PagePicture | Sheet]:
-    """Pictures and statistics of the synthesized columns, whose values are read one at a time."""
-    margins = [margin_of(public.values(column)) for column in public.synthetic]
-    numbers = [margin for margin in margins if isinstance(margin, NumberMargin)]
-    categories = [margin.folded(DRAWN) for margin in margins if isinstance(margin, LevelMargin)]
-    if categories:
-        yield _shares(public, categories[:DRAWN])
-    if len(numbers) == 1:
-        yield from _one_number(public, numbers[0])
-    elif numbers:
-        yield from _several_numbers(public, numbers)
-
-
-def _shares(public: PublicPart, margins: Sequence[LevelMargin]) -> PagePicture:
-    names = [margin.name for margin in margins]
-    return picture(
-        level_shares(
-            {margin.name: {"synthetic": margin.shares} for margin in margins},
-            {margin.name: margin.levels for margin in margins},
-        ),
-        alt=f"Bar charts: shares of the levels of {', '.join(names)} in the synthetic datasets.",
-        caption=(
-            f"Shares of the levels in {len(public.files)} synthetic datasets: bars are means over "
-            "the datasets, lines join the smallest and the largest. No bar is of the confidential "
-            "data."
-        ),
-    )
-
-
-def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[PagePicture | Sheet]:
-    first = _numbered(margin)
-    yield picture(
-        densities(first, name=margin.name),
-        alt=(
-            f"Line chart: densities of {margin.name} in {len(first)} synthetic datasets, a "
-            "curve each."
-        ),
-        caption=(
-            f"Density of {margin.name} in {len(first)} of {len(public.files)} synthetic "
-            "datasets. No curve is of the confidential data."
-        ),
-    )
-    yield Sheet(
-        f"Statistics of {margin.name} in the synthetic datasets, in its own unit",
-        ("dataset", "15th quantile", "90th quantile", "mean", "median"),
-        [(place, *row) for place, row in enumerate(margin.statistics.tolist(), start=1)],
-        digits=6,
-    )
-
-
-def _several_numbers(
-    public: PublicPart, margins: Sequence[NumberMargin]
-) -> Iterator[PagePicture | Sheet]:
-    drawn = {margin.name: _numbered(margin) for margin in margins[:DRAWN]}
-    yield picture(
-        column_densities(drawn),
-        alt=f"Line charts: densities of {', '.join(drawn)} in synthetic datasets, a curve each.",
-        caption=(
-            f"Densities in {len(next(iter(drawn.values())))} of {len(public.files)} synthetic "
-            "datasets. No curve is of the confidential data."
-        ),
-    )
+def _statistics(margins: Sequence[NumberMargin | LevelMargin]) -> Sheet:
+    """Quantiles and means of the synthesized numbers, as means over the datasets."""
     rows = []
     for margin in margins:
-        means = margin.statistics[:, 2]
-        figures = *margin.statistics.mean(axis=0)[[0, 3, 1, 2]], means.min(), means.max()
-        rows.append((margin.name, *figures))
-    yield Sheet(
+        if isinstance(margin, NumberMargin):
+            means = margin.statistics[:, 2]
+            figures = *margin.statistics.mean(axis=0)[[0, 3, 1, 2]], means.min(), means.max()
+            rows.append((margin.name, *figures))
+    return Sheet(
         "Statistics of the numbers, in their own units: means over the synthetic datasets, and the "
         "smallest and the largest mean of a dataset",
         (
@@ -301,10 +238,6 @@ def _several_numbers(
         rows,
         digits=6,
     )
-
-
-def _numbered(margin: NumberMargin) -> dict[str, Floats]:
-    return {f"dataset {place}": values for place, values in enumerate(margin.curves, start=1)}
 
 
 def _pairs(public: PublicPart) -> Iterator[PagePicture | Sheet]:

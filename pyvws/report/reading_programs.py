@@ -131,9 +131,9 @@ def _formula(public: PublicPart) -> str:
 
 
 def _is_simple(column: ReportedColumn) -> bool:
-    """Whether a column is a number in each row, or has few levels."""
+    """Whether a column is a number, or has few levels."""
     if column.levels is None:
-        return not column.missing and column.number.days_since is None
+        return column.number.days_since is None
     return 1 < len(column.levels) <= _FEW
 
 

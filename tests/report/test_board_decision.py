@@ -24,7 +24,7 @@ from pyvws.evaluation.known_keys import KnownKeys
 from pyvws.evaluation.table_risk import RiskScore, table_risk
 from pyvws.report.board_decision import BoardCheck, checks
 from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
-from pyvws.report.output_folder import PublicPart, read_confidential, read_public
+from pyvws.report.output_folder import DatasetFile, PublicPart, read_confidential, read_public
 from pyvws.report.page import Heading
 from pyvws.report.public_page import public_page, statement_facts
 from pyvws.report.reports import write_pages
@@ -420,3 +420,36 @@ def test_each_epsilon_at_the_top_has_its_neighbours() -> None:
     del privacy["certified"]
     notes = {name: note for name, _, note in statement_facts(privacy, "9")}
     assert notes["ε of a dataset"] == notes["Unit of privacy"] == "leave-one-out neighbours"
+
+
+@pytest.mark.parametrize(
+    ("largest", "lost", "tones"), [(2.0, 40, ("bad", "warn")), (0.5, 0, ("good", "good"))]
+)
+def test_the_board_reads_of_delta_cap_schema_window_and_audit(
+    largest: float, lost: int, tones: tuple[str, str]
+) -> None:
+    privacy = {
+        **_BARE,
+        **{"delta": 1e-6, "unit_column": "home", "counts": {"cap": 2}, "epsilon_of_window": 0.7},
+        "relies_on": {"public_settings": {"schema": "schema.toml"}},
+    }
+    public = PublicPart(
+        privacy, [DatasetFile(Path("x"), 1000, 1, "")], [], None, [], {"records": 3}
+    )
+    summary = {
+        **{"privacy": privacy, "records": 1000, "records_in_no_cell": {"records": lost}},
+        "audit": {"largest": largest, "stated": 1.0},
+    }
+    said = {check.text: check.tone for check in checks(public, summary, None)}
+
+    def tone(words: str) -> str:
+        (found,) = (tone for text, tone in said.items() if words in text)
+        return found
+
+    assert tone("δ = 1e-06 is small for 1,000 rows") == "good"
+    assert tone("With weights held fixed a dataset has 0.7") == "warn"
+    assert tone("every entry of the schema is known") == "warn"
+    assert tone(f"the largest loss is {largest:g}, and 1 is stated") == tones[0]
+    assert tone(f"At most 2 records of each home were counted. That left out {lost} ") == tones[1]
+    for text in said:
+        assert max(len(x.split()) for x in re.split(r"(?<=[.:]) (?=[A-Z])", text)) <= 25

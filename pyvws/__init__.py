@@ -6,6 +6,7 @@ loads most names at their first use: importing the package touches neither panda
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
@@ -120,7 +121,16 @@ _PUBLIC: Final[dict[str, str]] = {
 }
 
 # Modules that group the names above for one kind of user, or that hold figures.
-_DOORS: Final = ("judge", "papers", "plots")
+_DOORS: Final = ("errors", "families", "judge", "mechanisms", "papers", "plots")
+
+# What a first week needs. `dir` shows these and the doors; each other name stands in a door too.
+_FIRST: Final = (
+    *("Column", "ExistingFit", "Release", "SamplerSettings", "Schema", "Synthesizer"),
+    *("UserProgram", "attack_risk", "audit", "combine", "combine_formula", "compare"),
+    *("counted_cells", "example", "forecast", "from_arviz", "from_cmdstan_csv", "from_log_lik"),
+    *("from_stanfit", "regression_utility", "synthesize", "table_risk", "table_utility"),
+    *("tabulate", "total_epsilon"),
+)
 
 __all__ = [
     "__version__",
@@ -139,4 +149,17 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_DOORS])
+    return sorted(["__version__", *_FIRST, *_DOORS])
+
+
+def _door(
+    module: str, names: tuple[str, ...]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a module that hands on public names at their first use."""
+
+    def found(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return getattr(import_module("pyvws"), name)
+
+    return found, lambda: sorted(names)

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from pyvws import errors as errors
+from pyvws import families as families
 from pyvws import judge as judge
+from pyvws import mechanisms as mechanisms
 from pyvws import papers as papers
 from pyvws import plots as plots
 from pyvws.auditing.audit import Audit as Audit

@@ -4,6 +4,9 @@ Written by tools/declared.py.
 """
 
 from pyvws import AttackRisk as AttackRisk
+from pyvws import Audit as Audit
+from pyvws import CanaryAudit as CanaryAudit
+from pyvws import Comparison as Comparison
 from pyvws import PublishedTable as PublishedTable
 from pyvws import TableRisk as TableRisk
 from pyvws import TableUtility as TableUtility

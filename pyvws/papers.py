@@ -6,7 +6,7 @@ A name loads its module at its first use.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import pyvws
 
@@ -47,13 +47,4 @@ _NAMES: Final = (
 )
 
 __all__ = [*_NAMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
-        raise AttributeError(f"module 'pyvws.papers' has no attribute {name!r}")
-    return getattr(pyvws, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(_NAMES)
+__getattr__, __dir__ = pyvws._door(__name__, _NAMES)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["findings"]
+__all__ = ["findings", "sheets_before"]
 
 
 def findings(browser: str, pages: Iterable[Path], width: int) -> list[str]:
@@ -26,3 +26,16 @@ def findings(browser: str, pages: Iterable[Path], width: int) -> list[str]:
             ]
         window.close()
     return broken
+
+
+def sheets_before(browser: str, page: Path, selector: str) -> float:
+    """How many printed sheets of A4 stand before an element, with margins of 15 mm."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as play:
+        window = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        printed = window.new_page(viewport={"width": 680, "height": 1009})
+        printed.emulate_media(media="print")
+        printed.goto(page.as_uri())
+        top = printed.locator(selector).bounding_box()["y"]
+        window.close()
+    return float(top) / 1009

@@ -43,7 +43,9 @@ def forecast(schema: vws.Schema | None, data: Any, **settings: Any) -> list[str]
     """The forecast of a run, of noisy counts where epsilon or nothing but delta is given."""
     if schema is not None and settings:
         settings["mechanism"] = "noisy-counts"
-    return vws.forecast(schema, data, **{"mechanism": "lw", **settings}).lines
+    found = vws.forecast(schema, data, **{"mechanism": "lw", **settings})
+    assert found._repr_html_().count("<p>") == len(found.lines)
+    return found.lines
 
 
 def table(n: int = 400) -> pd.DataFrame:

@@ -16,9 +16,9 @@ from documents import ROOT, blocks, commands, examples, run, words
 
 from pyvws.mechanisms.registry import MECHANISMS
 
-_README, _INDEX, _DEMO = (
+_README, _INDEX, _DEMO, _TUTORIAL = (
     (ROOT / name).read_text(encoding="utf-8")
-    for name in ("README.md", "docs/index.md", "docs/studies.md")
+    for name in ("README.md", "docs/index.md", "docs/studies.md", "docs/tutorial.md")
 )
 # The demo is seeded, but another processor's last bits can lead the sampler to other draws: bounds
 # (largest of 4000 draws) then move by some per cent, distances near 0 by more.
@@ -76,6 +76,15 @@ def test_no_command_that_writes_a_release_has_a_seed() -> None:
     assert released
     assert "--seed" not in _README
     assert "seed=" not in _README
+
+
+def test_blocks_can_be_run_again() -> None:
+    """What a first try left is replaced: in the README, and in the tutorial's blocks that run."""
+    tutorial = "\n".join(e.code for e in examples(_TUTORIAL) if e.language == "sh")
+    for text in ("\n".join(commands(_README)), tutorial.replace("\\\n", " ")):
+        writing = re.findall(r"(?m)^pyvws (?:example|schema|synthesize|report|init) .*$", text)
+        assert writing
+        assert [one for one in writing if "--overwrite" not in one] == []
 
 
 def test_it_is_read_in_some_minutes() -> None:

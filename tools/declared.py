@@ -15,7 +15,7 @@ from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pyvws
-from pyvws import judge, papers
+from pyvws import families, judge, papers
 from pyvws._base.setting import common_default, explained
 from pyvws.synthesis.settings_by_name import declared
 
@@ -115,6 +115,7 @@ def main() -> None:
 
 FILES: dict[str, Callable[[], str]] = {
     "pyvws/__init__.pyi": stub,
+    "pyvws/families.pyi": partial(door, families),
     "pyvws/judge.pyi": partial(door, judge),
     "pyvws/papers.pyi": partial(door, papers),
     "docs/settings.md": settings_page,

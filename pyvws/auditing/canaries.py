@@ -34,6 +34,7 @@ from scipy.stats import binom
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.by_rule import BoundedColumn
 from pyvws.mechanisms.counts.chosen_cells import finer_columns, recoded
 from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords, MeasuredCounts
@@ -152,13 +153,15 @@ def canary_audit(
 ) -> CanaryAudit:
     """Put canaries into a copy of a table, measure the copy as the run would, and guess the coins.
 
-    InputError for a mechanism that adds no noise to counts of sets, and for more canaries than the
-    schema has different records.
+    InputError for a mechanism that adds no noise to counts of sets, for sums of weights, and for
+    more canaries than the schema has different records.
     """
     mechanism, unit = run.chosen_mechanism, run.plan.unit
     counting = getattr(run.plan, "counting", None)
     if not isinstance(mechanism, NoisyCounts) or not isinstance(counting, CellCounting):
         raise InputError.by("canaries-of-other-mechanism", mechanism=mechanism.name)
+    if counting.schema.weight is not None:
+        raise InputError.by("canaries-of-weights", weight=counting.schema.weight)
     if counting.slots is not None:
         raise InputError.by("canaries-of-whole-units")
     rng = np.random.default_rng([seed, 3])
@@ -311,7 +314,15 @@ def _made_up(counting: CellCounting, count: int, rng: np.random.Generator) -> pl
             codes[name] = np.where(forced >= 0, forced, codes[name])
             bad = ~skip.keeps(codes, codes[name])
             codes[name][bad] = rng.integers(columns[name].size, size=int(bad.sum()))
-    texts = {name: _labels(own, codes[name], rng) for name, own in columns.items()}
+    values: dict[str, Floats] = {}
+    for name, own in columns.items():
+        values |= own.values(codes[name], rng)
+    texts = {}
+    for name, own in columns.items():
+        shown = own.later if isinstance(own, BoundedColumn) else own
+        if isinstance(own, BoundedColumn) and own.earlier.name in values:
+            values |= own.later_values(codes[name], values)
+        texts[shown.name] = _labels(shown, codes[name], values.get(shown.name))
     pool = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)).unique(maintain_order=True)
     pool = pool[rng.permutation(len(pool))]
     read, _ = table.read(nw.from_native(pool))
@@ -328,13 +339,12 @@ def _made_up(counting: CellCounting, count: int, rng: np.random.Generator) -> pl
     return pool[kept[np.argsort(~alone, kind="stable")[:count]]]
 
 
-def _labels(column: CountedColumn, codes: NDArray[np.int32], rng: np.random.Generator) -> Any:
-    """Public values (n,) as text, None for an empty cell: a number lies anywhere in its cell."""
-    numbers = column.values(codes, rng)[column.name].tolist()
-    parts = len(column.parts)
+def _labels(column: CountedColumn, codes: NDArray[np.int32], numbers: Floats | None) -> list[Any]:
+    """Public values (n,) as text, None for an empty cell; of cells their numbers (n,)."""
+    known = codes if numbers is None else numbers
     return [
-        column.parts[code] if code < parts else column.column.label_of_number(number)
-        for code, number in zip(codes.tolist(), numbers, strict=True)
+        column.parts[code] if code < len(column.parts) else column.column.label_of_number(number)
+        for code, number in zip(codes.tolist(), known.tolist(), strict=True)
     ]
 
 

@@ -19,6 +19,7 @@ from pyvws.errors import InputError
 from pyvws.evaluation.attack_risk import AttackRisk, attack_risk
 from pyvws.evaluation.combining_rules import OF, noise_of_records, rule_of
 from pyvws.evaluation.original_and_datasets import described
+from pyvws.evaluation.released_folder import read_by
 from pyvws.evaluation.table_risk import TableRisk, table_risk
 from pyvws.report.output_folder import (
     aligned_files,
@@ -26,6 +27,7 @@ from pyvws.report.output_folder import (
     dataset_files,
     draws_behind,
     is_output_folder,
+    is_released,
     refuse_random_order,
     run_schema,
     said_beside,
@@ -186,13 +188,6 @@ def with_unit(
     return (data.with_columns(table[unit]), unit) if unit in table.columns else (data, None)
 
 
-def read_by(schema: Schema | None, path: Path) -> pl.DataFrame:
-    """A table as its file has it, with the levels of a schema that a reader takes for empty."""
-    columns = described(schema).items()
-    levels = {name: own.coded_levels for name, own in columns if own.categorical}
-    return read_table(path).with_levels(levels)
-
-
 def of_units(
     datasets: Sequence[pl.DataFrame], unit: str, schema: Schema | None
 ) -> tuple[list[pl.DataFrame], Schema]:
@@ -229,11 +224,9 @@ def read_original(path: Path, columns: Sequence[ReportedColumn]) -> pl.DataFrame
 
 
 def synthetic_files(paths: Sequence[Path]) -> list[Path]:
-    """The paths, with each run's folder replaced by the run's datasets."""
+    """The paths, with the datasets of a run in the place of its folder, or of its release/."""
     return [
-        file
-        for path in paths
-        for file in (dataset_files(path) if is_output_folder(path) else [path])
+        file for path in paths for file in (dataset_files(path) if is_released(path) else [path])
     ]
 
 

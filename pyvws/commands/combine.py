@@ -38,6 +38,7 @@ def combine(
     """
     from pyvws._base.checks import choice
     from pyvws.commands._tables import read_synthetic, rule_of_files
+    from pyvws.errors import InputError
     from pyvws.evaluation.combining_rules import combine_formula, rule_named
     from pyvws.evaluation.counted_cells import is_measured, measured_columns
     from pyvws.evaluation.regression_utility import left_out
@@ -45,6 +46,8 @@ def combine(
 
     choice(kind, "--kind", ("partial", "full"))
     counts, capped = counts_beside(synthetic)
+    if counts is not None and counts.weights:
+        raise InputError.by("combine-of-weights")
     rule = rule_of_files(synthetic, of)
     read = read_synthetic(synthetic, schema)
     files, datasets = read.files, read.datasets

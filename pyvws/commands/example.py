@@ -33,5 +33,5 @@ def example(
         write_whole(path, text)
     print(
         f"{table} holds a made-up table, and {schema} its schema. Try: pyvws synthesize {table} "
-        f"--schema {schema} --mechanism lw --datasets 5 --out {out / 'out-lw'}"
+        f"--schema {schema} --mechanism noisy-counts --epsilon 1 --delta 1e-6 --out {out / 'out'}"
     )

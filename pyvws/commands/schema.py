@@ -88,7 +88,8 @@ def schema(
     from pyvws.synthesis.forecast import forecast
     from pyvws.tables.files.headers import display_names, record_instead
     from pyvws.tables.files.read import read_table
-    from pyvws.tables.proposal.reasons import broken_rules, reasons
+    from pyvws.tables.proposal.nearly import broken_rules
+    from pyvws.tables.proposal.reasons import reasons
     from pyvws.tables.schema.schema import Schema
 
     if reference is not None and not plan:

@@ -171,15 +171,18 @@ def _counted(
     from pyvws.errors import UsageError
     from pyvws.evaluation.counted_cells import counted_cells
     from pyvws.evaluation.published_table import of_capped
+    from pyvws.evaluation.squared_weights import SquaredWeights
 
     if counts is None:
         raise UsageError.by("counted-without-counts")
     of_records = capped or f"the {of_what}"
-    asked: Any = {"of": of_what, "level": level, "schema": schema}
+    squares = SquaredWeights.of(counts)
+    asked: Any = {"of": of_what, "level": level, "schema": schema, "squares": squares}
     cells = counted_cells(counts.frame, noise=counts.noise, **asked)
     if out is not None:
         with whole_folder(out, overwrite=overwrite) as folder:
             pl.DataFrame(cells).write_csv(folder / "counted.csv")
+    of_counts = "the confidential table" if squares is None else "the population, by weights"
     rows = list(zip(*cells.values(), strict=True))
     ends = (f"lower {level:.0%}", "upper")
     sheet = Sheet(
@@ -187,7 +190,7 @@ def _counted(
         ("cell", "count", *ends, "share", *ends),
         [(f"{name}: {label}", *numbers) for name, label, *numbers in rows],
         notes=[
-            f"Counts are of {capped or 'the confidential table'}, by least squares over "
+            f"Counts are of {capped or of_counts}, by least squares over "
             "all sets in whole cells. The level holds for each cell alone.",
             *of_capped(capped),
         ],

@@ -33,6 +33,10 @@ KINDS: Final = {
     "dp-if-bounded": "strict if bounded",
     "dp-if-public": "strict if public",
     "approximate-dp-if-public": "strict if public, but for delta",
+    "dp-if-weights-fixed": "strict if weights are fixed",
+    "approximate-dp-if-weights-fixed": "strict if weights are fixed, but for delta",
+    "dp-if-public-and-weights-fixed": "strict if public, with fixed weights",
+    "approximate-dp-if-public-and-weights-fixed": "as the last, but for delta",
     "asymptotic-dp": "asymptotic",
     "none": "no guarantee",
 }

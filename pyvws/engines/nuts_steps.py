@@ -82,9 +82,7 @@ def _turned(
     next_total: Floats,
     scale: Floats,
 ) -> bool:
-    """Whether two adjacent parts of a trajectory, or one with the next point of the other, turn
-    back.
-    """
+    """Whether adjacent parts of a trajectory, or one and the other's next point, turn back."""
     return (
         _back(first, next_last, total, next_total, scale)
         or _back(first, next_first, total, next_first, scale)

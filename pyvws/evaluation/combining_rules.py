@@ -27,8 +27,9 @@ subtracts v from b, so its T is too small.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, sqrt
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import narwhals as nw
@@ -48,6 +49,7 @@ from pyvws._base.checks import (
 )
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
+from pyvws.sheet import Sheet, html
 
 if TYPE_CHECKING:
     from pyvws.tables.schema.schema import Schema
@@ -157,8 +159,8 @@ class Released(Protocol):
     def public_tables(self) -> Mapping[str, Any]: ...
 
 
-Datasets: TypeAlias = Sequence[IntoFrame] | Released
-"""Synthetic tables, or the release that has them."""
+Datasets: TypeAlias = Sequence[IntoFrame] | Released | str | Path
+"""Synthetic tables, the release that has them, or the path of its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +170,19 @@ class NoisyCells:
     - `frame`: With the columns `set`, `cell`, `label`, `count` and `scale`.
     - `noise`: The kind of the discrete noise, as the statement says it.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
+    - `weights`: What the statement says of survey weights that counts are sums of.
     """
 
     frame: IntoDataFrame
     noise: Literal["laplace", "gaussian"]
     lost: Sequence[Sequence[str]]
+    weights: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, frame: IntoDataFrame, privacy: Mapping[str, Any]) -> Self:
         """Those of a release with that statement."""
         counts = privacy["counts"]
-        return cls(frame, counts["noise"], counts.get("lost_sets", ()))
+        return cls(frame, counts["noise"], counts.get("lost_sets", ()), counts.get("weights", {}))
 
     @property
     def sets(self) -> list[str]:
@@ -216,6 +220,10 @@ class SeveralDatasets:
 
         Raises InputError for another rule than that of the release.
         """
+        if isinstance(datasets, (str, Path)):
+            from pyvws.evaluation.released_folder import ReleasedFolder
+
+            datasets = ReleasedFolder.read(Path(datasets))
         if not isinstance(datasets, Released):
             return cls(datasets, schema, given, counted, noise)
         from pyvws.tables.schema.schema import Schema
@@ -267,6 +275,14 @@ class CombinedCoefficients(dict[str, Combined]):
     def __init__(self, combined: Mapping[str, Combined], dropped: Sequence[int]) -> None:
         super().__init__(combined)
         self.dropped = tuple(dropped)
+
+    def _repr_html_(self) -> str:
+        columns = ("coefficient", "estimate", "standard error", "df", "lower 95%", "upper")
+        rows = [
+            (name, one.estimate, one.variance**0.5, one.df, *one.interval())
+            for name, one in self.items()
+        ]
+        return html([Sheet("Combined coefficients", columns, rows)])
 
 
 def combine(
@@ -363,7 +379,7 @@ def combine_formula(
 
     Parameters
     ----------
-    datasets : sequence of m pandas, polars or Arrow tables, or Release
+    datasets : sequence of m pandas, polars or Arrow tables, Release, or path of its folder
         Synthetic tables with the same columns. A release says its own rule, draws and schema.
     formula : str
         For example "income ~ region + urban + earner" or "log(income) ~ region".

@@ -5,6 +5,7 @@ discrete noise of a public scale [canonne2020]. So S is an unbiased estimate of 
 enters. With q the smallest whole number that |Z| exceeds with a chance of at most 1 - level, S - q
 to S + q holds M. A share divides S by the noisy number of records n. Its variance for the
 confidential table is (var Z + p^2 var Z_n) / n^2. For the population it is p (1 - p) / n more.
+Where counts are sums of survey weights, sums of their squares take the place of p (1 - p) / n.
 
 Sets of all combinations of their columns' codes share margins: with the schema, generalised least
 squares over all of them takes the place of S. Noise is alike in the cells of a set, so each part of
@@ -31,7 +32,10 @@ from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import OF, NoisyCells
 from pyvws.evaluation.public_cells import CellStatistic
-from pyvws.mechanisms.counts.coding import CountedColumn, counted_columns
+from pyvws.evaluation.squared_weights import SquaredWeights
+from pyvws.mechanisms.counts.by_rule import counted_columns
+from pyvws.mechanisms.counts.coding import CountedColumn
+from pyvws.mechanisms.counts.measurements import NUMBER, OF_SQUARES
 from pyvws.mechanisms.counts.workload import OF_ALL
 from pyvws.tables.schema.schema import Schema
 
@@ -68,6 +72,7 @@ def counted_cells(
     of: Literal["population", "table"] = "population",
     level: float = 0.95,
     schema: Schema | None = None,
+    squares: SquaredWeights | None = None,
 ) -> dict[str, list[Any]]:
     """Intervals of all measured cells, from noisy counts alone.
 
@@ -86,6 +91,8 @@ def counted_cells(
     schema : Schema, optional
         That of the release. Then counts are least-squares estimates over all sets in whole cells,
         which are nearer to the confidential counts; else each cell has its noisy count alone.
+    squares : SquaredWeights, optional
+        Of a release whose counts are sums of survey weights. Counts are then of the population.
 
     Returns
     -------
@@ -113,9 +120,12 @@ def counted_cells(
     choice(of, "of", OF)
     z = float(ndtri(0.5 + 0.5 * open_unit_interval(level, "level")))
     rows = _read(counts)
+    stands_for = 1.0 if squares is None else squares.stands_for
     widths = {row.scale: _width_and_variance(row.scale, noise, level) for row in rows}
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
-    noisy = _tables(rows, {x: variance for x, (_, variance) in widths.items()}, schema).joined
+    tables = _tables(rows, {x: variance for x, (_, variance) in widths.items()}, schema)
+    noisy = tables.joined
+    of_squares = {k: tables.squares(k, squares) for k in noisy} if squares and schema else {}
     total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
     places = dict.fromkeys(noisy, 0)
     found: float
@@ -124,9 +134,11 @@ def counted_cells(
         if name == OF_ALL:
             continue
         half, variance = widths[scale]
-        found, mean = count, 0.0
+        found, mean, square = count, 0.0, None
         if (joined := noisy.get(name)) is not None:
             found, mean = float(joined.counts.flat[places[name]]), 1.0 / joined.counts.size
+            if name in of_squares:
+                square = of_squares[name].flat[places[name]], of_squares[name].sum()
             places[name] += 1
             # Sums of noise are nearer to normal than noise is.
             half = max(z, half / math.sqrt(variance)) * math.sqrt(joined.variance)
@@ -135,15 +147,24 @@ def counted_cells(
         inside = min(max(share, 0.0), 1.0)
         # A joined table's mean cell is its part of the total, so a share has none of that noise.
         spread = (variance + ((inside - mean) ** 2 - mean**2) * of_total) / total**2
-        spread += inside * (1.0 - inside) / total if of == "population" else 0.0
+        spread += _of_share(inside, total, square) if of == "population" else 0.0
         ends = (share - z * math.sqrt(spread), share + z * math.sqrt(spread))
         row = (
-            *(name, label, found, max(0, found - half), max(0, found + half)),
+            *(name, label, stands_for * found),
+            *(stands_for * max(0, found - half), stands_for * max(0, found + half)),
             *(share, max(0.0, ends[0]), max(0.0, ends[1])),
         )
         for column, value in zip(_RETURNED, row, strict=True):
             columns[column].append(value)
     return columns
+
+
+def _of_share(share: float, total: float, squares: tuple[float, float] | None) -> float:
+    """The sampling variance of a share of `total`; `squares` are of its records and of all."""
+    if squares is None:
+        return share * (1.0 - share) / total
+    of_cell, of_all = squares
+    return max(0.0, (1.0 - 2.0 * share) * of_cell + share**2 * of_all) / total**2
 
 
 _RETURNED: Final = (
@@ -180,7 +201,8 @@ def _read(counts: IntoDataFrame) -> list[_Row]:
     lacking = [name for name in COLUMNS if name not in frame.columns]
     if lacking:
         raise InputError.by("counts-lack-columns", lacking=", ".join(lacking))
-    rows = [*map(_Row._make, zip(*(frame[name].to_list() for name in COLUMNS), strict=True))]
+    read = map(_Row._make, zip(*(frame[name].to_list() for name in COLUMNS), strict=True))
+    rows = [row for row in read if row.set != NUMBER and not row.set.startswith(OF_SQUARES)]
     total = [row.records for row in rows if row.set == OF_ALL]
     if len(total) != 1 or total[0] < 1:
         raise InputError.by("counts-without-total")
@@ -204,6 +226,17 @@ class _Tables(NamedTuple):
     joined: dict[str, _Table]
     weights: dict[tuple[str, ...], float]
     barred: dict[str, _Table]
+    columns: Mapping[str, CountedColumn]
+
+    def squares(self, name: str, squares: SquaredWeights) -> Floats:
+        """The sums of squared weights in all cells of a table, by those of its columns."""
+        columns, counts, _ = self.joined[name] if name in self.joined else self.barred[name]
+        rows = np.maximum(counts, 0.0)
+        if not columns:
+            return rows * squares.raked(rows.reshape(1), {})[0]
+        codes = dict(zip(columns, np.indices(counts.shape).reshape(counts.ndim, -1), strict=True))
+        known = {k: own for k, own in codes.items() if k in squares.sums}
+        return rows * squares.raked(rows.ravel(), known).reshape(counts.shape)
 
 
 def _tables(
@@ -235,7 +268,7 @@ def _tables(
     joined, weights = _least_squares(whole)
     total = joined.get(OF_ALL, total)
     total = total._replace(counts=np.maximum(total.counts, 1.0))
-    return _Tables(joined | {OF_ALL: total}, weights, barred)
+    return _Tables(joined | {OF_ALL: total}, weights, barred, known)
 
 
 def _least_squares(
@@ -285,6 +318,7 @@ class CountedFigures:
     - `tails`: How many standard errors of its noise a count's interval goes to each side, by set.
     - `normal`: How many a share's interval goes.
     - `population`: Whether figures are of the population, and not of the table.
+    - `squared`: The sums of squared weights, where counts are sums of weights.
     """
 
     tables: _Tables
@@ -292,6 +326,7 @@ class CountedFigures:
     tails: Mapping[str, float]
     normal: float
     population: bool
+    squared: SquaredWeights | None = None
 
     @classmethod
     def read(
@@ -314,7 +349,8 @@ class CountedFigures:
         }
         variances = {scale: variance for scale, (_, variance) in widths.items()}
         tables = _tables(rows, variances, schema)
-        return cls(tables, codes, tails, normal, of == "population")
+        squared = SquaredWeights.of(cells)
+        return cls(tables, codes, tails, normal, of == "population", squared)
 
     def of_cell(
         self, cell: Mapping[str, str], asked: CellStatistic
@@ -331,10 +367,15 @@ class CountedFigures:
         summed = self._summed(cell, "", ("",))
         if summed is None:
             return None
-        name, [number], [[variance]] = summed
+        name, [number], [[variance]], squares = summed
         total = float(self.tables.joined[OF_ALL].counts)
         share = min(max(number / total, 0.0), 1.0)
-        return [self._figure(number, variance, self.tails[name], total * share * (1.0 - share))]
+        if squares is None or self.squared is None:
+            return [self._figure(number, variance, self.tails[name], total * share * (1.0 - share))]
+        sampling = max(0.0, float(squares[0]) - total * share**2)
+        own = self._figure(number, variance, self.tails[name], sampling)
+        times = dict.fromkeys(own, self.squared.stands_for) | {"df": 1.0}
+        return [{part: times[part] * value for part, value in own.items()}]
 
     def _shares(
         self, cell: Mapping[str, str], column: str, levels: Sequence[str]
@@ -346,19 +387,20 @@ class CountedFigures:
         summed = self._summed(cell, column, levels)
         if summed is None:
             return None
-        _, numbers, covariance = summed
+        _, numbers, covariance, squares = summed
         total, of_total = float(numbers.sum()), float(covariance.sum())
         if total <= _SURE * math.sqrt(of_total):
             return None
         found = []
-        for number, own, between in zip(
-            numbers, covariance.diagonal(), covariance.sum(axis=1), strict=True
+        for place, (number, own, between) in enumerate(
+            zip(numbers, covariance.diagonal(), covariance.sum(axis=1), strict=True)
         ):
             share = float(number) / total
             inside = min(max(share, 0.0), 1.0)
             # The slope of a ratio [lumley2004].
             variance = (own - 2.0 * inside * between + inside**2 * of_total) / total**2
-            sampling = inside * (1.0 - inside) / total
+            both = None if squares is None else (float(squares[place]), float(squares.sum()))
+            sampling = _of_share(inside, total, both)
             found.append(self._figure(share, variance, self.normal, sampling))
         return found
 
@@ -378,8 +420,10 @@ class CountedFigures:
 
     def _summed(
         self, cell: Mapping[str, str], column: str, levels: Sequence[str]
-    ) -> tuple[str, Floats, Floats] | None:
+    ) -> tuple[str, Floats, Floats, Floats | None] | None:
         """A set, and the numbers (L,) of a cell's records by levels of a column, with covariance.
+
+        Beside them are sums (L,) of squared weights, where counts are sums of weights.
 
         Whole tables agree on their margins, so the smallest that has the columns gives them. One
         with barred cells gives its own cells alone.
@@ -403,8 +447,12 @@ class CountedFigures:
                 return None
             sums[(place, *at)] = 1.0
         numbers = (sums * table.counts).reshape(len(levels), -1).sum(axis=1)
+        squares = None
+        if self.squared is not None:
+            of_cells = self.tables.squares(name, self.squared)
+            squares = (sums * of_cells).reshape(len(levels), -1).sum(axis=1)
         if name in self.tables.barred or not table.variance:  # Its own counts, or an exact number.
-            return name, numbers, np.eye(len(levels)) * table.variance
+            return name, numbers, np.eye(len(levels)) * table.variance, squares
         covariance = np.zeros((len(levels), len(levels)))
         for own in _subsets(table.columns):
             others = tuple(k + 1 for k, name in enumerate(table.columns) if name not in own)
@@ -414,7 +462,7 @@ class CountedFigures:
             repeated = table.counts.size * len(levels) / part.size
             part = part.reshape(len(levels), -1)
             covariance += part @ part.T / (self.tables.weights[own] * repeated**2)
-        return name, numbers, covariance
+        return name, numbers, covariance, squares
 
 
 def measured_columns(sets: Iterable[str]) -> list[frozenset[str]]:

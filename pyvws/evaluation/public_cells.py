@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -86,6 +86,7 @@ class CellRecords:
     - `levels`: The place (N,) of each record among the levels of a share, -1 where it has none of
       them.
     - `strata`, `clusters` (N,): Codes.
+    - `squares` (N,): As in `SurveyDesign`.
     """
 
     cell: NDArray[np.intp]
@@ -94,6 +95,7 @@ class CellRecords:
     levels: dict[str, NDArray[np.intp]]
     strata: NDArray[np.intp] | None
     clusters: NDArray[np.intp] | None
+    squares: Floats | None = None
 
 
 def table_plan(
@@ -177,11 +179,11 @@ def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
     if plan.weights is not None:
         check_columns(frame, [plan.weights], role="weights")
         weights = numbers_and_codes(frame[plan.weights], ())[0]
-    of_design = [
+    strata, clusters = (
         None if name is None else _labels(frame, name, role)
         for name, role in ((plan.strata, "strata"), (plan.clusters, "clusters"))
-    ]
-    return CellRecords(cell, weights, numbers, coded, *of_design)
+    )
+    return CellRecords(cell, weights, numbers, coded, strata, clusters)
 
 
 def _places(column: nw.Series[Any], levels: Sequence[str]) -> NDArray[np.intp]:
@@ -235,6 +237,7 @@ def estimates_by_cell(
     Records without a value of the statistic's column are not used.
     """
     design = survey_design(records.weights, records.strata, records.clusters)
+    design = replace(design, squares=records.squares)
     order = np.argsort(records.cell, kind="stable")
     starts = np.searchsorted(records.cell[order], np.arange(len(plan.cells) + 1))
     cells = [order[start:end] for start, end in pairwise(starts)]

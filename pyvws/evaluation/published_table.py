@@ -48,6 +48,7 @@ from pyvws.evaluation.public_cells import (
     read_records,
     table_plan,
 )
+from pyvws.evaluation.squared_weights import SquaredWeights
 from pyvws.evaluation.survey_estimates import SurveyEstimate
 from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.frame import open_frame
@@ -249,7 +250,7 @@ class PublishedTable(InSheets):
         if self.of is not None:
             counted = sum(bool(figure.counted) for figure in self.figures)
             others = len(self.figures) - counted
-            remarks.append(f"{counted} figures were counted. {others} others rest on the model.")
+            remarks.append(f"{counted} figures were counted. {others} others depend on the model.")
         remarks += [
             f"The datasets do not hold the noisy counts of {' by '.join(columns)}, and neither do "
             "figures of these columns by the model."
@@ -301,7 +302,7 @@ def tabulate(
 
     Parameters
     ----------
-    datasets : sequence of m pandas, polars or Arrow tables, or Release
+    datasets : sequence of m pandas, polars or Arrow tables, Release, or path of its folder
         Synthetic tables with the same columns, at least 2. A release says its own rule, draws,
         schema and counted sets.
     by : mapping of column to levels, or column names
@@ -419,6 +420,9 @@ def tabulate(
     direct_figures = None
     if several.counted and rules["of"] and not (weights or strata or clusters):
         direct_figures = CountedFigures.read(several.counted, schema, of=rules["of"], level=level)
+        if (squares := SquaredWeights.of(several.counted)) is not None:
+            pairs = zip(records, frames.values(), strict=True)
+            records = [squares.beside(own, open_frame(table), schema) for own, table in pairs]
     estimates = [estimates_by_cell(dataset, plan) for dataset in records]
     figures = []
     for place, statistic in enumerate(plan.statistics):

@@ -38,12 +38,15 @@ class SurveyDesign:
     - `weights` (N,): Survey weights, at least 0.
     - `stratum`, `cluster` (N,): Codes from 0. Every cluster lies in one stratum.
     - `sizes` (H,): The number of clusters in each stratum, at least 2.
+    - `squares` (N,): How many times its squared weight a record has in variances, 1 without. It is
+      for records that are clusters of one stratum.
     """
 
     weights: Floats
     stratum: NDArray[np.intp]
     cluster: NDArray[np.intp]
     sizes: NDArray[np.intp]
+    squares: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,10 @@ def _variance(z: Floats, rows: NDArray[np.intp], design: SurveyDesign) -> float:
     """The variance of the sum of z, values of `rows`; other rows have z = 0."""
     if not len(z):
         return 0.0
+    if design.squares is not None:
+        N = len(design.weights)
+        squares = float(design.squares[rows] @ z**2) - float(z.sum()) ** 2 / N
+        return max(0.0, N / (N - 1) * squares)
     _, first, place = np.unique(design.cluster[rows], return_index=True, return_inverse=True)
     sums = np.bincount(place, weights=z)
     strata, stratum = np.unique(design.stratum[rows][first], return_inverse=True)

@@ -13,7 +13,7 @@ from pyvws.mechanisms.counts.best_file import are_fitted
 from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.given_columns import ALIKE, NONE, NotGiven
 from pyvws.mechanisms.counts.set_words import set_word
-from pyvws.mechanisms.counts.workload import PAIRS, Workload, by_no_family
+from pyvws.mechanisms.counts.workload import AUTO, PAIRS, Workload, by_no_family
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.privacy.budget import NEIGHBOURS, Budget
 from pyvws.tables.files.public import PublicTable
@@ -188,6 +188,11 @@ class NoisyCounts(MechanismBase):
         """A column that its own family cannot give, why, and what helps; None without."""
         asked = self.counting(schema)
         return by_no_family(asked.schema, asked.tables, conditionals=self._by_families)
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the number of records chooses the sets."""
+        return AUTO in self.measure
 
     @property
     def _by_families(self) -> bool:

@@ -337,9 +337,7 @@ def _log_total(t: float, gamma: float) -> tuple[float, float]:
 def _restore_mixture(
     z: Floats, offset: Floats, H: Floats, pull: Floats, large: int, q: Floats
 ) -> tuple[float, Any]:
-    """Fill q (D,) from z (D,), whose log sizes are t at component `large`, elsewhere v_k less v of
-    it.
-    """
+    """Fill q (D,) from z (D,); log sizes are t at component `large`, elsewhere v_k less v of it."""
     C, K = pull.shape
     for d in range(len(z)):
         q[d] = z[d] + offset[d]

@@ -61,9 +61,7 @@ def _row(eta: float, kappa: float, whole: tuple[float, float]) -> tuple[float, .
 
 
 class _Term(NamedTuple):
-    """log Beta(v | m kappa, r kappa), and what its derivatives need: m (log v - log m) +
-    r (log(1 - v) - log r), and log(v / (1 - v)).
-    """
+    """log Beta(v | m kappa, r kappa), m (log v - log m) + r (log(1 - v) - log r), and logit v."""
 
     log_lik: float
     miss: float
@@ -96,9 +94,7 @@ def _term(part: tuple[float, ...], kappa: float, log_v: float, log_rest: float) 
 def _log_density(
     q: Floats, rows: Floats, weight: Floats, log_v: Floats, log_rest: Floats, grad: Floats
 ) -> float:
-    """log prior + sum_i alpha_i log Beta(v_i | mu_i kappa, (1 - mu_i) kappa), from means by design
-    row.
-    """
+    """log prior + sum_i alpha_i log Beta(v_i | mu_i kappa, (1 - mu_i) kappa), mu by design row."""
     grad[:] = 0.0
     logp = log_level_prior(q, rows.shape[1], 1, grad)
     kappa = math.exp(-q[-1])

@@ -29,9 +29,7 @@ _FAR = 1e150
 
 @kernel
 def _log_share(eta: float, mu: float, phi: float, u: float, log_ratio: float) -> float:
-    """log mu / (mu + phi), for u = -log phi and none = log1p(mu / phi); a large count times it
-    keeps its digits.
-    """
+    """log mu / (mu + phi), to its last digits; u = -log phi and none = log1p(mu / phi)."""
     return -math.log1p(phi / mu) if mu >= LARGE_COUNT and mu > phi else eta + u - log_ratio
 
 
@@ -85,9 +83,7 @@ def _log_density(
 def _records(
     parts: Data, row_of_cell: Ints, data: tuple[Floats, Ints, Floats], terms: Arrays
 ) -> None:
-    """log NB(y | mu, phi) of each cell, and its derivatives in eta and in u = log 1/phi; eta by
-    row.
-    """
+    """log NB(y | mu, phi) of each cell, and its derivatives in eta, by row, and u = -log phi."""
     eta, mu, log_ratio, phi, u = parts
     values, value_of_cell, log_factorial = data
     log_lik, by_eta, by_extra = terms

@@ -16,6 +16,7 @@ from pyvws.models.registry import family_of
 from pyvws.plan.by_schema import SchemaPlan, decoder, levels_of
 from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
 from pyvws.tables.design.public import pattern_design
+from pyvws.tables.files.frame import HasColumns, check_columns
 from pyvws.tables.schema.parts import UnitsDrawn
 from pyvws.tables.schema.write_values import released_type
 
@@ -35,6 +36,16 @@ class CountsPlan(SchemaPlan):
     """The columns of a schema, and the `counting` of the run: its sets and fine cells."""
 
     counting: CellCounter
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that are counted by, with that of the survey weights."""
+        weight = self.schema.weight
+        return [*super(CountsPlan, self).keys, *([] if weight is None else [weight])]
+
+    def named(self, table: HasColumns) -> Self:
+        check_columns(table, self.keys, role="weight")
+        return super(CountsPlan, self).named(table)
 
     def settled(self) -> Self:
         self.counting.refuse()

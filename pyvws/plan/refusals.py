@@ -47,6 +47,7 @@ def _beside_counts(plan: Any) -> list[str]:
             plan.members is not None and plan.members.size_shares
         ),
         "a reference of whole units": plan.members and plan.run.mechanism.reference,
+        "a weight of whole units": plan.members and plan.schema.weight,
         "survey_weight": plan.schema.survey_weight,
         "keep_order": plan.run.keep_order,
         "a noisy number of records, which it has by itself": plan.run.records == "noisy",
@@ -147,6 +148,12 @@ OF_PLAN: Final[Conditions] = {
     ),
     "of-other-mechanisms": lambda plan: plan.run.of_other_mechanisms,
     "beside-counts": lambda plan: plan.run.facts.takes_table and _beside_counts(plan),
+    "weight-mechanism": lambda plan: (
+        not plan.run.facts.takes_table and plan.schema and plan.schema.weight
+    ),
+    "weight-auto": lambda plan: (
+        plan.run.facts.takes_table and plan.run.mechanism.is_auto and plan.schema.weight
+    ),
     "paid-schema-mechanism": lambda plan: _paid(plan) and not plan.run.facts.takes_table,
     "paid-schema-neighbours": lambda plan: (
         _paid(plan)

@@ -40,6 +40,7 @@ _NAMED: Final = {
 
 MARKS: Final = "osD^vPX*"
 _DRAWN: Final = 20_000  # Order statistics of a density.
+_VIOLIN: Final = 8  # A violin needs so many values.
 _WIDE: Final = 4.0  # Factor between values from which an axis is logarithmic.
 
 
@@ -144,7 +145,10 @@ def violins(
     bar: str = "median",
     colour: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw a violin for each label, with a bar at its median or mean; equal values get a bar."""
+    """Draw a violin for each label, with a bar at its median or mean.
+
+    Equal values get a bar alone, and few values a point each.
+    """
     colour = colour or colours(values)
     for place, (label, column) in enumerate(values.items(), start=1):
         if np.ptp(column) == 0:
@@ -152,11 +156,14 @@ def violins(
                 [place - 0.25, place + 0.25], [column[0]] * 2, color=colour[label], linewidth=3
             )
             continue
-        drawn = axis.violinplot(
-            [thinned(column)], positions=[place], widths=0.8, showextrema=False, points=200
-        )
-        bodies: Any = drawn["bodies"]
-        bodies[0].set(facecolor=colour[label], edgecolor=colour[label], alpha=0.45, linewidth=1)
+        if len(column) < _VIOLIN:
+            axis.plot([place] * len(column), column, "o", color=colour[label], alpha=0.6)
+        else:
+            drawn = axis.violinplot(
+                [thinned(column)], positions=[place], widths=0.8, showextrema=False, points=200
+            )
+            bodies: Any = drawn["bodies"]
+            bodies[0].set(facecolor=colour[label], edgecolor=colour[label], alpha=0.45, linewidth=1)
         middle = float(np.median(column) if bar == "median" else np.mean(column))
         axis.plot([place - 0.2, place + 0.2], [middle] * 2, color=colour[label], linewidth=2.2)
         axis.plot([place] * 2, [column.min(), column.max()], color=colour[label], linewidth=0.8)

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -24,6 +25,7 @@ from pyvws.privacy.discrete_noise import (
     chosen_delta,
     composed_delta,
     delta_of_rho,
+    normal_delta,
 )
 
 NEIGHBOURS: Final = ("loo", "replace")
@@ -36,6 +38,7 @@ _MOST_WEIGHT: Final = (
     512  # Whole weight of the table of most noise, of which others' are multiples.
 )
 _SAME: Final = 1e-9  # Relative: far above the rounding of scales.
+_OF_PARTS: Final = 1024  # Units of so many records have scales that make whole numbers fine.
 _OF_FIRST: Final = 0.02  # Share of the count that chooses what is counted.
 
 
@@ -106,8 +109,9 @@ class Noise:
         b_q or sigma_q of each table, in records; larger = more private.
     rho : float, optional
         The zCDP that Gaussian noise has; larger = less private.
-    conversion : {"", "privacy-loss", "zcdp"}
-        How (epsilon, delta) follows: from the distribution of the loss, exactly, or from rho.
+    conversion : {"", "privacy-loss", "zcdp", "normal"}
+        How (epsilon, delta) follows: from the distribution of the loss, exactly, from rho, or from
+        normal noise where scales are large.
     others : mapping of str to Noise
         The noise of other lists of tables, of which a run may take one in the place of this.
     """
@@ -202,9 +206,17 @@ def _unit(budget: Budget, W: int, delta: Callable[[float], float]) -> tuple[floa
     """The largest u at which delta is kept, and how it follows from the noise."""
     half = 0.5 * budget.cap**2 * W
     u = _largest(lambda u: delta_of_rho(half * u, budget.epsilon), budget.delta)
+    if budget.cap >= _OF_PARTS:
+        normal = partial(_of_normal, budget, half, W)
+        return _largest(normal, budget.delta, start=u), "normal"
     if budget.cap > 1:  # A unit of several records moves counts in more than one way.
         return u, "zcdp"
     return _largest(delta, budget.delta, start=u), "privacy-loss"
+
+
+def _of_normal(budget: Budget, half: float, W: float, u: float) -> float:
+    """delta of rho = half u, where 1 / sigma_q^2 add up to W u at most."""
+    return normal_delta(half * u, budget.epsilon, W * u)
 
 
 def _of_unit(budget: Budget, weights: Mapping[str, int], u: float, conversion: str) -> Noise:
@@ -248,6 +260,8 @@ def epsilon_of(budget: Budget, scales: Iterable[float]) -> float:
     moved = weights * budget.moved
 
     def delta_at(epsilon: float) -> float:
+        if budget.cap >= _OF_PARTS:
+            return normal_delta(rho, epsilon, float((given**-2.0).sum()))
         if budget.cap > 1:
             return delta_of_rho(rho, epsilon)
         return composed_delta(u, moved, epsilon)

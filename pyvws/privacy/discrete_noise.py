@@ -23,6 +23,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from pyvws._base.checks import Floats, positive
 from pyvws._base.secret_noise import contributed
@@ -141,6 +142,22 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
     a = 1.0 + np.geomspace(1e-3, 1e6, 4000)  # Any order is valid; a grid loses next to nothing.
     log_delta = (a - 1.0) * (a * rho - epsilon) + a * np.log1p(-1.0 / a) - np.log(a - 1.0)
     return math.exp(min(0.0, float(log_delta.min())))
+
+
+def normal_delta(rho: float, epsilon: float, fine: float) -> float:
+    """A delta at `epsilon` of rho-zCDP counts under discrete Gaussian noise of large scales s_q.
+
+    Normal noise that is rounded is a function of normal noise, whose delta is known [balle2018].
+    Its probabilities are those of discrete noise up to a factor: E exp(-(2 z t + t^2) / (2 s^2))
+    over t in [-1/2, 1/2] lies between exp(-1 / (8 s^2)) and exp(z^2 / (24 s^4)). A shift is at most
+    mu s_q, so |z| is taken up to (14 + mu) s_q. Beyond lies less than 1e-40. `fine` is the sum of
+    1 / s_q^2; larger = riskier.
+    """
+    mu = math.sqrt(2.0 * rho)
+    apart = (14.0 + mu) ** 2 / 24.0 * fine
+    left = epsilon - 2.0 * apart
+    upper = float(ndtr(0.5 * mu - left / mu)) - math.exp(left) * float(ndtr(-0.5 * mu - left / mu))
+    return min(1.0, math.exp(apart) * max(upper, 0.0) + 1e-40)
 
 
 Counts = NDArray[np.int64]

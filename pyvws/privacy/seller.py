@@ -119,21 +119,23 @@ class Seller(Generic[Records]):
         noise: Noise,
         records: Records,
         units: NDArray[np.intp] | None = None,
+        times: Counts | None = None,
         *,
         deltas: Mapping[str, float] | None = None,
         thresholds: float = 0.0,
     ) -> Seller[Records]:
         """A seller of tables of counts under noise.
 
-        `units` (N,) are the units of privacy of the records. `deltas` are what thresholds cost by
-        name, and `thresholds` what they may cost together. SpendingError where a unit has more
-        records than the budget is for.
+        `units` (N,) are the units of privacy of the records, and each record counts `times` (N,),
+        or once. `deltas` are what thresholds cost by
+        name, and `thresholds` what they may cost together. SpendingError where a unit counts more
+        than the budget is for.
         """
-        budget = noise.budget
-        if units is not None and len(units) and np.bincount(units).max() > budget.cap:
+        budget, counted = noise.budget, times if units is None else np.bincount(units, times)
+        if counted is not None and max(counted, default=0) > budget.cap:
             raise SpendingError(
-                f"A unit has more than {budget.cap} records, which nobody paid for. Report this as "
-                "a defect of pyvws."
+                f"A unit counts more than {budget.cap}, which nobody paid for. Report this as a "
+                "defect of pyvws."
             )
         goods = _goods(noise, deltas or {})
         made = cls(goods, budget=budget, cap=_cap(noise), records=records, thresholds=thresholds)

@@ -232,19 +232,7 @@ def from_polars(series: pl.Series) -> RColumn:
     raise InputError.by("r-polars-type", dtype=dtype)
 
 
-def row_names(index: pd.Index) -> list[Any] | None:
-    """Row names, or None for the plain 0, 1, 2, ...; InputError for names that R cannot hold."""
-    if isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1:
-        return None
-    names = index.tolist()
-    text = all(isinstance(name, str) for name in names)
-    whole = pd.api.types.is_integer_dtype(index.dtype)
-    if not (text or whole) or isinstance(index, pd.MultiIndex) or not index.is_unique:
-        raise InputError.by("r-index")
-    return names
-
-
-def to_series(column: RColumn, index: pd.Index | None = None) -> pd.Series:
+def to_series(column: RColumn) -> pd.Series:
     """A pandas Series; dates become `datetime.date` objects, since pandas has no day type."""
     values = to_python(column)
     if column.kind == "date":
@@ -255,7 +243,7 @@ def to_series(column: RColumn, index: pd.Index | None = None) -> pd.Series:
             ],
             dtype=object,
         )
-    return pd.Series(values, index=index)
+    return pd.Series(values)
 
 
 def _factor(codes: ArrayLike, categories: list[Any], ordered: bool) -> RColumn:

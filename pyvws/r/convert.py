@@ -1,14 +1,12 @@
 """Convert values to R and back, unchanged or not at all. Runs in R's thread only.
 
 rpy2's own conversions change values without a word: the NA of an integer becomes a number, large
-whole numbers become text, integer categories lose their levels, dates lose their class. Here a
-value that R or Python cannot hold as it is raises InputError. Floats keep every bit: -0.0,
-subnormals and infinities return as they were, and NaN stays apart from NA.
+whole numbers become text, integer categories lose their levels. Here a value that R or Python
+cannot hold as it is raises InputError. Floats keep every bit: -0.0, subnormals and infinities
+return as they were, and NaN stays apart from NA.
 
 R has no scalars, so one value returns as an array. Integers return in R's 32 bits, and larger whole
-numbers as doubles, which hold them up to 2^53. A date in a data frame returns as `datetime.date`,
-because pandas has no type for days. A time without a zone counts as UTC, and every time returns as
-its UTC instant.
+numbers as doubles, which hold them up to 2^53.
 """
 
 from __future__ import annotations
@@ -19,8 +17,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import polars as pl
-from numpy.typing import DTypeLike, NDArray
 
 from pyvws.errors import InputError
 from pyvws.r.columns import (
@@ -30,23 +26,16 @@ from pyvws.r.columns import (
     encoded,
     from_numpy,
     from_pandas,
-    from_polars,
     from_scalar,
     r_text,
-    row_names,
     to_python,
-    to_series,
 )
 
-_CLASSES: Final[tuple[list[str], ...]] = (
-    [],
-    ["factor"],
-    ["ordered", "factor"],
-    ["Date"],
-    ["POSIXct", "POSIXt"],
-    ["data.frame"],
-)
-_ATTRIBUTES: Final = {"names", "dim", "class", "levels", "tzone", "row.names"}
+_VECTORS: Final = {
+    "double": ("FloatSexpVector", np.float64),
+    "integer": ("IntSexpVector", np.int32),
+    "logical": ("BoolSexpVector", np.int32),
+}
 
 
 def _rpy2() -> Any:
@@ -60,16 +49,14 @@ def to_r(value: object) -> Any:
     """The R object (`rpy2.rinterface.Sexp`) of a Python value.
 
     A value is None, bool, int, float, str, date or datetime; a NumPy array of one or two
-    dimensions; a pandas array, Series or DataFrame; a polars Series or DataFrame; a dict with text
-    keys (named list); a list or tuple (list). Raises InputError if it cannot cross unchanged, for
+    dimensions; a pandas DataFrame with plain row names or whole numbers; a dict with text keys
+    (named list); a list or tuple (list). Raises InputError if it cannot cross unchanged, for
     example a whole number beyond 2^53.
     """
     if value is None:
         return _rpy2().NULL
     if isinstance(value, np.ndarray):
-        return to_r(value[()]) if value.ndim == 0 else _write(from_numpy(value))
-    if isinstance(value, np.datetime64):
-        return _write(from_numpy(np.array([value])))
+        return _write(from_numpy(value))
     if isinstance(value, dict):
         if not all(isinstance(key, str) and key for key in value):
             raise InputError.by("r-dict-keys")
@@ -77,16 +64,7 @@ def to_r(value: object) -> Any:
     if isinstance(value, (list, tuple)):
         return _list([to_r(item) for item in value])
     if isinstance(value, pd.DataFrame):
-        return _pandas_frame(value)
-    if isinstance(value, pl.DataFrame):
-        columns = {column.name: _write(from_polars(column)) for column in value.get_columns()}
-        return _frame(columns, value.height, None)
-    if isinstance(value, pd.Series):
-        return _series(value)
-    if isinstance(value, pd.api.extensions.ExtensionArray):
-        return _write(from_pandas(value))
-    if isinstance(value, pl.Series):
-        return _write(from_polars(value))
+        return _frame(value)
     column = from_scalar(value)
     if column is None:
         raise InputError.by("r-value-type", kind=type(value).__name__)
@@ -96,27 +74,34 @@ def to_r(value: object) -> Any:
 def from_r(value: Any) -> Any:
     """The Python value of an R object.
 
-    NULL becomes None. A vector becomes a NumPy array, or a pandas nullable array where it has NA. A
-    factor becomes a pandas Categorical. Date and POSIXct become datetime64. A vector with names
-    becomes a pandas Series. A matrix becomes an array (N, P). A list becomes a list, or a dict
-    where it has names. A data.frame becomes a pandas DataFrame, whose index holds the row names
-    unless they are automatic.
-
-    Raises InputError for an R type, class or attribute that has no such form.
+    NULL becomes None. A vector becomes a NumPy array, or a pandas nullable array where it has NA;
+    its names are left out. A matrix becomes an array (N, P). A list becomes a list, or a dict where
+    it has names. Raises InputError for an R type, class or attribute that has no such form.
     """
     if isinstance(value, _rpy2().NULLType):
         return None
     attributes = _attributes(value)
-    if "row.names" in attributes:
-        return _to_frame(value, attributes)
     if isinstance(value, _rpy2().ListSexpVector):
         return _to_list(value, attributes)
-    column = _to_column(value, attributes)
+    kind: Any = str(_rpy2().baseenv["typeof"](value)[0])
+    if kind == "character":
+        column = decoded(StoredVector(kind, _texts(value)))
+    elif kind in ("double", "integer", "logical"):
+        column = decoded(StoredVector(kind, _copy(value, kind)))
+    else:
+        raise InputError.by("r-returned-type", kind=kind)
     if "dim" in attributes:
-        return to_python(_shaped(column, attributes["dim"]))
-    if "names" in attributes:
-        return to_series(column, pd.Index(_plain_text(attributes["names"])))
+        shape = tuple(attributes["dim"])
+        if len(shape) != 2:
+            raise InputError.by("r-returned-dimensions", shape=len(shape))
+        column = _reshaped(column, shape)
     return to_python(column)
+
+
+def _reshaped(column: RColumn, shape: tuple[int, ...]) -> RColumn:
+    """The column in another shape, in R's order of a matrix."""
+    values, missing = (array.reshape(shape, order="F") for array in (column.values, column.missing))
+    return replace(column, values=values, missing=missing)
 
 
 def _list(items: list[Any]) -> Any:
@@ -128,62 +113,28 @@ def named_list(items: dict[str, Any]) -> Any:
     return _structure(_list([*items.values()]), names=text_vector([*items]))
 
 
-def _series(value: pd.Series) -> Any:
-    names = row_names(value.index)
-    if names is None:
-        return _write(from_pandas(value))
-    if not all(isinstance(name, str) for name in names):
-        raise InputError.by("r-series-index")
-    return _structure(_write(from_pandas(value)), names=text_vector(names))
-
-
-def _pandas_frame(value: pd.DataFrame) -> Any:
-    if not value.columns.is_unique:
-        raise InputError.by("r-frame-of-doubled-names")
-    columns = {name: _write(from_pandas(column)) for name, column in value.items()}
-    return _frame(columns, len(value), row_names(value.index))
-
-
-def _frame(columns: dict[Any, Any], rows: int, names: list[Any] | None) -> Any:
-    if not all(isinstance(name, str) and name for name in columns):
+def _frame(value: pd.DataFrame) -> Any:
+    if not value.columns.is_unique or not all(isinstance(x, str) and x for x in value.columns):
         raise InputError.by("r-column-names")
-    if names is None:
-        labels = _rpy2().IntSexpVector([_rpy2().NA_Integer, -rows])
-    elif all(isinstance(name, int) for name in names):
-        labels = _whole_vector(names)
-    else:
-        labels = text_vector(names)
+    columns = {name: _write(from_pandas(column)) for name, column in value.items()}
+    plain = isinstance(value.index, pd.RangeIndex) and value.index.equals(pd.RangeIndex(len(value)))
+    labels = _rpy2().IntSexpVector([_rpy2().NA_Integer, -len(value)])
+    if not plain:
+        labels = _write(from_numpy(value.index.to_numpy()))
     extra = {"class": text_vector(["data.frame"]), "row.names": labels}
     return _structure(_list([*columns.values()]), names=text_vector([*columns]), **extra)
 
 
 def _attributes(value: object) -> dict[str, Any]:
-    """Attributes of an R object; InputError for a kind or class that has no form in Python."""
+    """The names and dimensions of an R object; InputError for anything else that it has."""
     own = _rpy2().baseenv["attributes"](value)
     if isinstance(own, _rpy2().NULLType):
         return {}
     attributes = dict(zip(_plain_text(own.names), own, strict=True))
-    classes = _plain_text(attributes["class"]) if "class" in attributes else []
-    strange = sorted(set(attributes) - _ATTRIBUTES)
-    if classes not in _CLASSES or strange:
-        what = f"class {' '.join(classes)}" if classes not in _CLASSES else f"a {strange[0]}"
-        raise InputError.by("r-returned-attribute", what=what)
+    strange = sorted(set(attributes) - {"names", "dim"})
+    if strange:
+        raise InputError.by("r-returned-attribute", what=f"a {strange[0]}")
     return attributes
-
-
-def _to_column(value: Iterable[Any], attributes: dict[str, Any]) -> RColumn:
-    kind = str(_rpy2().baseenv["typeof"](value)[0])
-    if kind not in ("double", "integer", "logical", "character"):
-        raise InputError.by("r-returned-type", kind=kind)
-    return _read(value, kind, attributes)
-
-
-def _shaped(column: RColumn, dim: Iterable[int]) -> RColumn:
-    shape = tuple(dim)
-    if len(shape) != 2:
-        raise InputError.by("r-returned-dimensions", shape=len(shape))
-    values = column.values.reshape(shape, order="F")
-    return RColumn(column.kind, values, column.missing.reshape(shape, order="F"))
 
 
 def _to_list(value: Iterable[Any], attributes: dict[str, Any]) -> Any:
@@ -198,64 +149,27 @@ def _to_list(value: Iterable[Any], attributes: dict[str, Any]) -> Any:
     return dict(zip(names, items, strict=True))
 
 
-def _to_frame(value: Iterable[Any], attributes: dict[str, Any]) -> pd.DataFrame:
-    names = _plain_text(attributes["names"])
-    if len(set(names)) < len(names):
-        raise InputError.by("r-returned-doubled-names")
-    labels = attributes["row.names"]
-    automatic = _rpy2().baseenv[".row_names_info"](value)[0] <= 0
-    index = pd.RangeIndex(len(labels)) if automatic else pd.Index(list(labels))
-    data = {}
-    for name, item in zip(names, value, strict=True):
-        nested = _attributes(item)
-        if "dim" in nested:
-            raise InputError.by("r-returned-matrix-column")
-        data[name] = to_series(_to_column(item, nested), index)
-    return pd.DataFrame(data, index=index)
-
-
-# R vectors from columns, and columns from R vectors, bit for bit
-
-
 def _write(column: RColumn) -> Any:
-    """The R vector or matrix of a column."""
-    values, missing = column.values, column.missing
-    dim: dict[str, Any] = {}
-    if values.ndim == 2:
-        if column.kind in ("factor", "date", "instant"):
-            raise InputError.by("r-matrix-type", kind=column.kind)
-        dim = {"dim": _whole_vector(values.shape)}
-    flat = replace(column, values=values.ravel(order="F"), missing=missing.ravel(order="F"))
-    stored = encoded(flat)
+    """The R vector or matrix of a column, bit for bit."""
+    shape = column.values.shape
+    stored = encoded(_reshaped(column, (column.values.size,)))
     attributes = {"class": text_vector(stored.classes)} if stored.classes else {}
     if stored.levels is not None:
         attributes["levels"] = text_vector(stored.levels)
-    if column.kind == "instant":
-        attributes["tzone"] = text_vector(["UTC"])
-    return _structure(_vector(stored), **attributes, **dim)
-
-
-def _vector(stored: StoredVector) -> Any:
+    if len(shape) == 2:
+        if attributes:
+            raise InputError.by("r-matrix-type", kind=column.kind)
+        attributes["dim"] = _write(from_numpy(np.array(shape)))
     if stored.kind == "character":
-        return text_vector(stored.values)
-    kinds = {"double": "FloatSexpVector", "integer": "IntSexpVector", "logical": "BoolSexpVector"}
-    return getattr(_rpy2(), kinds[stored.kind]).from_memoryview(stored.values.data)
-
-
-def _read(vector: Iterable[Any], kind: Any, attributes: dict[str, Any]) -> RColumn:
-    """The column of an R vector: `kind` is R's storage type, `attributes` its attributes."""
-    classes, levels = (
-        tuple(_plain_text(attributes[name])) if name in attributes else ()
-        for name in ("class", "levels")
-    )
-    if kind == "character":
-        return decoded(StoredVector(kind, _texts(vector), classes, levels))
-    values = _copy(vector, np.float64 if kind == "double" else np.int32)
-    return decoded(StoredVector(kind, values, classes, levels))
+        vector = text_vector(stored.values)
+    else:
+        kind, _ = _VECTORS[stored.kind]
+        vector = getattr(_rpy2(), kind).from_memoryview(stored.values.data)
+    return _structure(vector, **attributes)
 
 
 def _structure(vector: object, **attributes: Any) -> Any:
-    """The R object with attributes, as R's own _structure() sets them."""
+    """The R object with attributes, as R's own structure() sets them."""
     return _rpy2().baseenv["structure"](vector, **attributes) if attributes else vector
 
 
@@ -272,15 +186,6 @@ def _plain_text(vector: Iterable[Any]) -> list[str]:
     return [str(value) for value in values]
 
 
-def _whole_vector(values: object) -> Any:
-    """An R integer vector of whole numbers of 32 bits without NA."""
-    whole = np.asarray(values, dtype=np.int64)
-    stored = encoded(RColumn("integer", whole, np.zeros(len(whole), dtype=np.bool_)))
-    if stored.kind != "integer":
-        raise InputError.by("r-row-name")
-    return _vector(stored)
-
-
 def _texts(vector: Iterable[Any]) -> list[str | None]:
     base = _rpy2().baseenv
     if not all(base["validEnc"](vector)) or "bytes" in list(base["Encoding"](vector)):
@@ -289,7 +194,8 @@ def _texts(vector: Iterable[Any]) -> list[str | None]:
     return [None if value is _rpy2().NA_Character else value for value in values]
 
 
-def _copy(vector: Any, dtype: DTypeLike) -> NDArray[Any]:
+def _copy(vector: Any, kind: str) -> Any:
+    _, dtype = _VECTORS[kind]
     if len(vector) == 0:
         return np.empty(0, dtype=dtype)
     return np.array(vector.memoryview(), dtype=dtype).ravel(order="F")

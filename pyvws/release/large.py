@@ -133,6 +133,8 @@ def _counted(settings: RunSettings, plan: Plan, table: LargeTable | LazyTable) -
     assert isinstance(plan.counting, CellCounting)
     if plan.unit is not None:
         raise InputError.by("counts-of-units-in-steps", unit=plan.unit)
+    if (weight := plan.schema.weight) is not None:
+        raise InputError.by("counts-of-weights-in-steps", weight=weight)
     number = table.number()
 
     def parts(groups: Sequence[Sequence[str]]) -> Iterator[CountedRows]:

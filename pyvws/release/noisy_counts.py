@@ -42,16 +42,16 @@ from pyvws.mechanisms.counts.counting import (
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
+    WeightedSums,
     counts_columns,
     lost_sets,
 )
 from pyvws.mechanisms.counts.reference import ReferencePrior, overlap
 from pyvws.mechanisms.counts.roundness import roundness_of
-from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload
+from pyvws.mechanisms.counts.workload import Counts, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
-from pyvws.privacy.budget import deviation_of
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import plain_number
@@ -66,6 +66,7 @@ from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.parts import Finish, computed_values
 from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.slots import Slots, WideRows
+from pyvws.tables.schema.weight import WeighedRecords
 
 COUNTS_FILE = "counts.parquet"
 """Name of the file that a release has its noisy counts in."""
@@ -76,9 +77,11 @@ BEST_FILE: Final = "best-file.parquet"
 
 _OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
 _POLARS: Final = nw.Implementation.POLARS
-_CELLS: Final = "cells"
-_ROUNDNESS: Final = "roundness"
+CELLS: Final = "cells"
+ROUNDNESS: Final = "roundness"
+"""By what the numbers of that file are counted."""
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
+_NEARLY_NONE: Final = 1e-6  # What a record counts in checks whose weight counts nothing.
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
@@ -87,8 +90,8 @@ class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them.
 
     `schema` has the cells that were chosen. For the agency, `number` is that of the records that
-    were counted, `exact` (C,) are the counts without noise, and `compared` is what a reference
-    shares with it.
+    were counted, `exact` (C,) are the counts without noise, `weighed` what the records count as,
+    and `compared` is what a reference shares with it.
     """
 
     counting: CellCounting
@@ -100,6 +103,7 @@ class NoisyCountsRun(DrawSource):
     imputed: Imputed
     best: Imputed | None
     compared: Mapping[str, Any] | None = None
+    weighed: WeighedRecords | None = None
 
     @property
     def secret(self) -> bool:
@@ -114,7 +118,7 @@ class NoisyCountsRun(DrawSource):
 
     def noise(self, name: str) -> CellNoise | None:
         column = self.noisy.table.columns.get(name)
-        if column is None or not len(column.edges):
+        if column is None or not np.isfinite(column.edges).any():
             return None
         return CellNoise(column.edges, self.noisy.deviation_of_column(name))
 
@@ -132,9 +136,15 @@ class NoisyCountsRun(DrawSource):
                 "diagnostics": {name: plain_number(value) for name, value in found.items()},
             },
             "records_in_no_cell": self._in_no_cell,
+            **({} if self.weighed is None else self._of_weights(self.weighed)),
             **({} if self.compared is None else {"reference": self.compared}),
             "settings": {},
         }
+
+    @staticmethod
+    def _of_weights(weighed: WeighedRecords) -> dict[str, int]:
+        """The records whose weight was clipped to its range, and those that count nothing."""
+        return {"weights_clipped": weighed.clipped, "records_without_weight": weighed.without}
 
     @property
     def _in_no_cell(self) -> dict[str, int]:
@@ -186,11 +196,11 @@ class NoisyCountsRun(DrawSource):
         rows: list[tuple[Any, ...]] = []
         finer = finer_columns(self.schema, self.noisy.records, self.fine)
         for name, own in self.fine.items():
-            rows += _rows(name, _CELLS, finer[name].labels, own)
+            rows += _rows(name, CELLS, finer[name].labels, own)
         for name, own in self.fine.items():
             roundness = roundness_of(finer[name])
             if own.rounded is not None and roundness is not None:
-                rows += _rows(name, _ROUNDNESS, roundness.labels, own.rounded)
+                rows += _rows(name, ROUNDNESS, roundness.labels, own.rounded)
         names = ("column", "by", "label", "count", "scale")
         return dict(zip(names, zip(*rows, strict=True), strict=True))
 
@@ -219,8 +229,13 @@ def counts_run(
     if known is None and mechanism.neighbours == "replace":
         known = records.number  # All neighbours have as many.
     noise = counting.noise(mechanism.budget, hidden=known is None)
+    weighed = records.weighed if isinstance(records, CountedRecords) else None
+    times = None if weighed is None else weighed.parts
+    if times is not None:  # For the checks of columns, which take no weights that are all 0.
+        each = np.maximum(times, _NEARLY_NONE)
+        table = replace(table, exponents=each / each.mean() if len(each) else None)
     units = table.units if counting.slots is None else None  # Else each record is a unit.
-    seller = Seller.of_noise(noise, records, units)
+    seller = Seller.of_noise(noise, records, units, times)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     for phrase in (*filter(None, [bought.why]), *not_counted(noisy.table)):
@@ -266,10 +281,13 @@ def counts_run(
         model=mechanism.model,
         sets=len(noisy.table.sets) + len(of_numbers),
         cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in of_numbers),
-        columns_of_chosen_cells=tuple(n for n in fine if schema.columns[n].cuts is None),
+        columns_of_chosen_cells=tuple(
+            n for n, x in schema.columns.items() if n in fine and x.cuts is None
+        ),
         conversion=noise.conversion,
         public_seed=public,
         deviation_of_records=noisy.deviation_of_records * members_of_unit,
+        **({} if noisy.weighted is None else _weighted_facts(noisy.weighted)),
         predicted=quality.scores,
         kept=quality.kept,
         apart=imputed.apart if imputed.disagree else None,
@@ -320,7 +338,19 @@ def counts_run(
         imputed=imputed,
         best=best,
         compared=overlap(counting, records),
+        weighed=weighed,
     )
+
+
+def _weighted_facts(sums: WeightedSums) -> dict[str, Any]:
+    """What a statement says of sums of weights."""
+    weights = {
+        "column": sums.weight.column,
+        "range": [sums.weight.low, sums.weight.high],
+        "calibrated": sums.weight.calibrated,
+        "stands_for": sums.stands_for,
+    }
+    return {"weights": weights, "population": sums.population, "parts": sums.parts}
 
 
 def imputed_tables(
@@ -424,7 +454,9 @@ def _drawn_once(
     for difference in table.differences:
         values |= difference.together(by_name, values, rng)
     for name in schema.synthesized:
-        if name not in values:
+        if (one := table.bounded.get(name)) is not None:
+            values |= one.later_values(by_name[one.name], values)
+        elif name not in values:
             values |= computed_values(schema, name, values)
     return values
 
@@ -436,24 +468,29 @@ def _within_ranges(
     once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
     rng: np.random.Generator,
 ) -> dict[str, Floats]:
-    """Values (M,) by column of imputed records (M, K); no computed number leaves its range.
+    """Values (M,) by column of imputed records (M, K); all keep ranges and bounds.
 
     `once` draws values of records. A record with such a number is drawn again within its cells, and
     after `_TRIES` in those of another record that has none. After as many more it takes that one's
-    values. Raises InputError where every record has such a number.
+    values. Where all records have one, it becomes its bound; InputError where that is no help.
     """
     values, source = once(codes, drawn), np.arange(len(codes))
-    computed = [Finish(name, schema) for name in schema.synthesized if name in schema.computed]
+    ruled = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
+    asked = {n: Finish(n, schema) for n in schema.synthesized if n in schema.computed | ruled}
     for attempt in range(2 * _TRIES + 1):
         broken = np.zeros(len(codes), dtype=np.bool_)
-        for finish in computed:
+        for finish in asked.values():
             broken |= finish.broken(values)
         bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
         if not len(bad):
             break
         if not len(kept) and attempt == _TRIES:
-            names = ", ".join(repr(finish.name) for finish in computed)
-            raise InputError.by("computed-outside-range", names=names)
+            for name, finish in asked.items():
+                at_bound = {name: np.clip(values[name], *finish.within(values))}
+                values |= at_bound if name in ruled else computed_values(schema, name, values)
+            continue
+        if not len(kept) and attempt > _TRIES:
+            raise InputError.by("computed-outside-range", names=", ".join(map(repr, asked)))
         others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
         source[bad] = source[others]
         again = {name: x[others] for name, x in values.items()}
@@ -462,51 +499,6 @@ def _within_ranges(
         for name, x in again.items():
             values[name][bad] = x
     return values
-
-
-def read_counts(frame: pl.DataFrame, table: Workload, *, laplace: bool) -> Measurements:
-    """The noisy counts of a release; InputError where they are not those of its schema's cells."""
-    counts = np.zeros(len(table.possible), dtype=np.int64)
-    scales = np.ones(len(table.sets))
-    seen = 0
-    for q, name in enumerate(table.names):
-        own = frame.filter(pl.col("set") == name)
-        counts[table.offsets[q] + own["cell"].to_numpy()] = own["count"].to_numpy()
-        scales[q] = own["scale"][0]
-        seen += len(own)
-    if seen != table.possible.sum() or seen != len(frame) - 1:
-        raise InputError.by(
-            "counts-of-other-release",
-            counts_file=COUNTS_FILE,
-            frame=len(frame),
-            possible=table.possible.sum() + 1,
-        )
-    of_all = frame.row(by_predicate=pl.col("set") == OF_ALL, named=True)
-    return Measurements(
-        table=table,
-        counts=counts,
-        scales=scales,
-        laplace=laplace,
-        records=int(of_all["count"]),
-        records_scale=float(of_all["scale"]),
-    )
-
-
-def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
-    """The noisy counts of numbers of a release, by column."""
-
-    def read(name: str, by: str) -> FineCounts | None:
-        own = frame.filter((pl.col("column") == name) & (pl.col("by") == by))
-        if own.is_empty():
-            return None
-        scale = float(own["scale"][0])
-        return FineCounts(own["count"].to_numpy(), scale, scale * deviation_of(laplace))
-
-    fine: dict[str, FineCounts] = {}
-    for name in frame["column"].unique(maintain_order=True):
-        if (own := read(name, _CELLS)) is not None:
-            fine[name] = replace(own, rounded=read(name, _ROUNDNESS))
-    return fine
 
 
 def measured_copy(

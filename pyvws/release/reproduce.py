@@ -10,33 +10,38 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
 
+import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.chosen_cells import FineCounts
+from pyvws.mechanisms.counts.measurements import NUMBER, OF_SQUARES, Measurements
 from pyvws.mechanisms.counts.reference import ReferencePrior
+from pyvws.mechanisms.counts.workload import OF_ALL, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
-from pyvws.privacy.budget import Budget, epsilon_of
+from pyvws.privacy.budget import Budget, deviation_of, epsilon_of
 from pyvws.release.datasets import joined
 from pyvws.release.noisy_counts import (
     BEST_FILE,
+    CELLS,
     COUNTS_FILE,
     FINE_FILE,
+    ROUNDNESS,
     imputed_tables,
     imputed_values,
-    read_counts,
-    read_fine,
 )
 from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
+from pyvws.tables.schema.weight import MOST_PARTS
 from pyvws.tables.schema.write_values import truth_words
 
 _OPEN: Final = 1e-4  # Relative: the search for epsilon ends so far above it, at most.
@@ -105,7 +110,10 @@ class ReleasedCounts:
 
         What the schema cost is added, by the scales and thresholds that stand in it.
         """
-        return epsilon_of(self.mechanism.budget, self._scales()) + self._of_schema
+        budget = self.mechanism.budget
+        if "weights" in self.privacy["counts"]:  # The largest weight is a unit of its parts.
+            budget = replace(budget, cap=budget.cap * MOST_PARTS)
+        return epsilon_of(budget, self._scales()) + self._of_schema
 
     @property
     def _of_schema(self) -> float:
@@ -137,11 +145,19 @@ class ReleasedCounts:
             for of, own in frame.group_by(names):
                 scale = float(own["scale"].to_numpy().min())
                 if scale > 0.0:
-                    yield scale
+                    yield scale * self._parts(str(of[0]))
                 elif self.privacy["number_of_rows"] == "noisy" or len(own) > 1:
                     raise InputError.by(
                         "counts-without-noise", folder=self.folder, of=":".join(map(str, of))
                     )
+
+    def _parts(self, of: str) -> float:
+        """The parts of the largest weight that the unit of a scale is; 1 without weights."""
+        weights = self.privacy["counts"].get("weights")
+        if weights is None or of == NUMBER:
+            return 1.0 if weights is None else MOST_PARTS
+        heaviest = weights["range"][1] / weights["stands_for"]
+        return MOST_PARTS / heaviest ** (1 + of.startswith(OF_SQUARES))
 
     def datasets(self, files: list[Path]) -> list[bytes]:
         """The content of each dataset of the release, whose `files` these are, and of a best file.
@@ -152,7 +168,7 @@ class ReleasedCounts:
         schema, mechanism = self.schema, self.mechanism
         kind = files[0].suffix[1:]
         columns = read_table(files[0]).frame.columns
-        asked = dict.fromkeys([*columns, *filter(None, [schema.unit])])
+        asked = dict.fromkeys([*columns, *filter(None, [schema.unit, schema.weight])])
         nobody = pl.DataFrame({name: [None, None] for name in asked})
         settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
         table = check_table(nobody, settings)
@@ -175,3 +191,54 @@ class ReleasedCounts:
         kinds = [*[kind] * len(files), BEST_FILE.rpartition(".")[2]]
         words = truth_words(schema.columns)
         return [dataset_bytes(own, kind, words) for own, kind in zip(made, kinds, strict=False)]
+
+
+def of_weights(column: str) -> pl.Expr:
+    """Whether a row of noisy counts is of what is bought beside sums of weights."""
+    return (pl.col(column) == NUMBER) | pl.col(column).str.starts_with(OF_SQUARES)
+
+
+def read_counts(frame: pl.DataFrame, table: Workload, *, laplace: bool) -> Measurements:
+    """The noisy counts of a release; InputError where they are not those of its schema's cells."""
+    counts = np.zeros(len(table.possible), dtype=np.int64)
+    scales = np.ones(len(table.sets))
+    frame = frame.filter(~of_weights("set"))
+    seen = 0
+    for q, name in enumerate(table.names):
+        own = frame.filter(pl.col("set") == name)
+        counts[table.offsets[q] + own["cell"].to_numpy()] = own["count"].to_numpy()
+        scales[q] = own["scale"][0]
+        seen += len(own)
+    if seen != table.possible.sum() or seen != len(frame) - 1:
+        raise InputError.by(
+            "counts-of-other-release",
+            counts_file=COUNTS_FILE,
+            frame=len(frame),
+            possible=table.possible.sum() + 1,
+        )
+    of_all = frame.row(by_predicate=pl.col("set") == OF_ALL, named=True)
+    return Measurements(
+        table=table,
+        counts=counts,
+        scales=scales,
+        laplace=laplace,
+        records=int(of_all["count"]),
+        records_scale=float(of_all["scale"]),
+    )
+
+
+def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
+    """The noisy counts of numbers of a release, by column."""
+
+    def read(name: str, by: str) -> FineCounts | None:
+        own = frame.filter((pl.col("column") == name) & (pl.col("by") == by))
+        if own.is_empty():
+            return None
+        scale = float(own["scale"][0])
+        return FineCounts(own["count"].to_numpy(), scale, scale * deviation_of(laplace))
+
+    fine: dict[str, FineCounts] = {}
+    for name in frame["column"].unique(maintain_order=True):
+        if (own := read(name, CELLS)) is not None:
+            fine[name] = replace(own, rounded=read(name, ROUNDNESS))
+    return fine

@@ -1,4 +1,4 @@
-"""The sheets that the board decides by: what was checked, and figures of use and of risk."""
+"""The sheets that the board decides by: what was checked, and figures of risk."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.public_page import problems, tone_of
 from pyvws.sheet import Sheet, number
-from pyvws.statement.words import GUARANTEES, of_single_records
+from pyvws.statement.words import GUARANTEES, caveat_keys, of_single_records
 
-_MISFITS: Final = 8  # So many misfits are on the first sheets; the appendix has all.
+_MISFITS: Final = 5  # So many misfits are on the first sheets; the appendix has all.
+_LOST, _PAID, _PROPOSED = "counts-lost", "paid-schema", "proposed"  # Keys of caveats.
 _TONES: Final = ("bad", "warn", "good")  # Fails first.
 _RISKS: Final = {
     "replicated_uniques": "lone records, by their keys, that one synthetic record has again",
@@ -41,7 +42,10 @@ def checks(
     rows = public.files[0].rows if public.files else 0
     parts = (
         _of_claim(summary, rows),
-        _of_delta(summary.get("settings", {}).get("delta") or 0.0, rows),
+        _of_schema(summary),
+        _of_delta(summary["privacy"].get("delta") or 0.0, rows),
+        _of_cap(summary),
+        _of_audit(public, summary),
         _of_fits(public, summary),
         _of_data(summary, evidence),
     )
@@ -51,25 +55,64 @@ def checks(
 
 def _of_delta(delta: float, rows: int) -> Iterator[BoardCheck]:
     """Whether a delta is small enough; `rows` is the number of records as it is released."""
+    tenth = f"a tenth of 1 over their number, {1 / (10 * max(rows, 1)):.2g}"
     if delta_to_decide(delta, rows):
         yield BoardCheck(
             "warn",
-            f"Whether δ = {delta:g} is small enough for {rows:,} rows. Above a tenth of 1 over "
-            f"their number, {1 / (10 * rows):.2g}, the guarantee promises a single record little.",
+            f"Whether δ = {delta:g} is small enough for {rows:,} rows. Above {tenth}, the "
+            "guarantee promises a single record little.",
         )
+    elif delta:
+        yield BoardCheck("good", f"δ = {delta:g} is small for {rows:,} rows: at most {tenth}.")
+
+
+def _of_cap(summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
+    """How many records of a unit count, and how many records that left out."""
+    exact = summary["privacy"]
+    if "unit_column" not in exact or "cap" not in exact.get("counts", {}):
+        return
+    lost = summary.get("records_in_no_cell", {}).get("records", 0)
+    share = f", {lost / summary['records']:.1%} of them" if lost else ""
+    yield BoardCheck(
+        "warn" if lost else "good",
+        f"At most {counted(exact['counts']['cap'], 'record')} of each {exact['unit_column']} were "
+        f"counted. That left out {counted(lost, 'record')}{share}.",
+    )
+
+
+def _of_audit(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
+    """What an audit of this run found beside what the run states, if one was made."""
+    if not public.audit or "audit" not in summary:
+        return
+    found = summary["audit"]
+    if "canaries" in public.audit:
+        fails = found["verdict"] != "as stated"
+        told = f"the noise is {found['verdict']}"
+    else:
+        largest, stated = found["largest"], found["stated"]
+        fails = isinstance(largest, float) and largest > stated
+        told = f"the largest loss is {_figure(largest)}, and {number(stated)} is stated"
+    yield BoardCheck(
+        "bad" if fails else "good",
+        f"An audit was made: {told}. Audits find faults; a small figure proves nothing.",
+    )
+
+
+def _figure(value: object) -> str:
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _of_claim(summary: Mapping[str, Any], rows: int) -> Iterator[BoardCheck]:
     exact = summary["privacy"]
     title, meaning = GUARANTEES[exact["guarantee"]]
     yield BoardCheck(tone_of(exact, rows), f"The guarantee is: {title}. {meaning}")
-    if signature := summary.get("signed_proposal"):
-        yield BoardCheck("warn", _of_signature(**signature))
     claimed = exact.get("certified") or exact
+    window = exact.get("epsilon_of_window")
+    held = "" if window is None else f" With weights held fixed a dataset has {number(window)}."
     yield BoardCheck(
         "warn",
         f"Whether ε = {number(claimed['epsilon_total'])} for the whole release is acceptable, "
-        f"under {claimed['neighbours']} neighbours.",
+        f"under {claimed['neighbours']} neighbours.{held}",
     )
     if unchanged := exact["columns_released_unchanged"]:
         listed = ", ".join(unchanged)
@@ -78,6 +121,25 @@ def _of_claim(summary: Mapping[str, Any], rows: int) -> Iterator[BoardCheck]:
         yield BoardCheck(
             "warn",
             f"The ledger lists {counted(lost, 'use')} of the data without a cost in the total.",
+        )
+
+
+def _of_schema(summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
+    """Where the schema comes from; nothing of a run without one."""
+    exact = summary["privacy"]
+    if signature := summary.get("signed_proposal"):
+        yield BoardCheck("warn", _of_signature(**signature))
+    elif _PAID in caveat_keys(exact):
+        yield BoardCheck(
+            "good", "The schema was found in the records under noise, whose ε the total includes."
+        )
+    elif _PROPOSED in caveat_keys(exact):
+        yield BoardCheck("warn", "The schema was proposed from the records, and nobody signed it.")
+    elif "schema" in exact.get("relies_on", {}).get("public_settings", {}):
+        yield BoardCheck(
+            "warn",
+            "Whether every entry of the schema is known without the records. Whoever wrote it says "
+            "so.",
         )
 
 
@@ -94,7 +156,7 @@ def _of_signature(by: str | bool, entries: int | None) -> str:
 def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
     exact = summary["privacy"]
     short = problems(exact)
-    yield from (BoardCheck("bad", text) for text in short)
+    yield from (BoardCheck("warn" if key == _LOST else "bad", text) for key, text in short.items())
     if public.histogram:
         return
     if not short:
@@ -151,9 +213,9 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
     ]
     if misfits:
         yield BoardCheck(
-            "bad",
-            f"Synthetic values differ from the data in: {', '.join(misfits)}. The table below says "
-            "how.",
+            "warn",
+            f"Whether readers can bear how synthetic values differ from the data in: "
+            f"{_some(misfits)}. The table below says how.",
         )
     elif column_checks:
         yield BoardCheck(
@@ -235,36 +297,18 @@ def _of_attacks(attacks: AttackRisk) -> BoardCheck:
 
 
 def at_a_glance(summary: Mapping[str, Any], evidence: Evidence | None) -> list[Sheet]:
-    """Use, risks and misfits, each figure beside what it would be without this release."""
+    """Risks and misfits, each figure beside what it would be without this release."""
     column_checks = summary.get("column_checks", {})
     of_records = of_single_records(summary["privacy"]["unit_of_privacy"])
     return [
         table
         for table in (
-            _use(column_checks.get("k_marginal"), evidence),
             _risks_by_keys(evidence, of_records),
             _risks_of_records(evidence, of_records),
             _misfits(column_checks.get("columns", {})),
         )
         if table.rows
     ]
-
-
-def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Sheet:
-    if joint:
-        return Sheet(
-            "Use: the score of pairs of columns from 0 to 1000; larger = nearer to the data",
-            ("measure", "release", "independent columns", "a second sample"),
-            [("k-marginal", *(joint[x] for x in ("score", "independent", "bootstrap")))],
-        )
-    return Sheet(
-        "Use: the largest gap between distribution functions, from 0 to 1; smaller = nearer",
-        ("column", "release"),
-        [
-            (column.margin.name, column.ecdf.maximum)
-            for column in (evidence.numbers[:_MISFITS] if evidence else ())
-        ],
-    )
 
 
 def _risks_by_keys(evidence: Evidence | None, of_records: str) -> Sheet:
@@ -304,6 +348,11 @@ def _risks_of_records(evidence: Evidence | None, of_records: str) -> Sheet:
             (f"share of records above {policy:g}", after.share_above, before.share_above),
         ],
     )
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _MISFITS
+    return ", ".join(names[:_MISFITS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _misfits(columns: Mapping[str, Any]) -> Sheet:

@@ -11,6 +11,7 @@ from pyvws._base.phrase import counted
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.report.board_decision import at_a_glance, checks
 from pyvws.report.board_sections import bounds_section, risk_section, utility_section
+from pyvws.report.deciding_pictures import KEY, column_pictures, gaps, pictures_of_release
 from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.evidence import Evidence
 from pyvws.report.margins import DRAWN
@@ -36,6 +37,9 @@ from pyvws.statement.words import FIELDS
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40
+_ON_SHEET: Final = (
+    12  # So many small pictures are on the first sheet, and the rest in the appendix.
+)
 _STATISTICS = ("column", "statistic", "data", "synthetic, mean", "lowest", "highest")
 
 
@@ -51,6 +55,9 @@ def board_page(
     """
     summary = confidential.summary
     exact = summary["privacy"]
+    joint = summary.get("column_checks", {}).get("k_marginal")
+    small = pictures_of_release(exact, public.cells, joint)
+    small += [] if evidence is None else column_pictures(gaps(evidence))
     sections: list[Section] = (
         [_counts_section(public, confidential)]
         if public.counts
@@ -68,7 +75,7 @@ def board_page(
             sections.append(Section("attacks", "Attacks", [], [evidence.attacks.sheet]))
         if evidence.risk is not None:
             sections.append(risk_section(public, evidence.risk))
-        sections.append(utility_section(public, evidence))
+        sections.append(utility_section(public, evidence, small[_ON_SHEET:]))
     words, in_words = epsilon_in_words(exact)
     return render(
         "board.html.j2",
@@ -80,6 +87,8 @@ def board_page(
         words=words,
         in_words=in_words,
         checks=checks(public, summary, evidence),
+        small_pictures=small[:_ON_SHEET],
+        key="" if evidence is None else KEY,
         glance=at_a_glance(summary, evidence),
         facts_shown=statement_facts(exact, public.rows, _in_four),
         statement=_statement(exact, public.privacy),
@@ -322,8 +331,12 @@ def _histogram_section(confidential: ConfidentialPart) -> Section:
 
 def _columns_section(checks: Mapping[str, Any]) -> Section:
     """The part `column_checks` of summary.json: what differs, then all statistics."""
-    entries = [(name, row) for name, rows in checks["columns"].items() for row in rows]
-    bad = [(name, row) for name, row in entries if row["trouble"]]
+    columns = checks["columns"]
+    worst = sorted(columns, key=lambda name: -sum(bool(row["trouble"]) for row in columns[name]))
+    entries = [(name, row) for name in worst[:_COLUMNS] for row in columns[name]]
+    bad = [(name, row) for name in worst for row in columns[name] if row["trouble"]]
+    more = len(columns) - _COLUMNS
+    rest = f"; summary.json has {more} columns more" if more > 0 else ""
     words = (
         "Statistics that differ from the data by more than chance and a tolerance are listed first."
         if bad
@@ -351,7 +364,8 @@ def _columns_section(checks: Mapping[str, Any]) -> Section:
                 digits=6,
             ),
             Sheet(
-                "Predictive check: statistics of each column, in its unit or as shares in [0, 1]",
+                "Predictive check: statistics of each column, in its unit or as shares in [0, 1]"
+                f"{rest}",
                 _STATISTICS,
                 [_statistic(name, row) for name, row in entries],
                 digits=6,

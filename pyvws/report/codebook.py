@@ -1,23 +1,30 @@
-"""The codebook of a release: what each column holds, by the released schema and the datasets."""
+"""What a release holds for its readers: each column, the noisy counts, and what figures rest on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final
 
 import polars as pl
 
+from pyvws.report.deciding_pictures import DROWNED, counted_cells
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.released_columns import ReportedColumn, kinds_in, readable, scan
-from pyvws.sheet import Sheet
+from pyvws.sheet import Sheet, number
 from pyvws.tables.files.labels import as_number
+from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.write_values import content_of, says_content
 
-_LEVELS: Final = 12  # So many levels of a category are listed.
+_LEVELS: Final = 12  # So many levels, sets or names are listed.
+_TOGETHER: Final = 40  # So many columns stand in one table.
 
 
-def codebook(public: PublicPart) -> Sheet:
-    """Each column's type, values, missing codes with their share in the datasets, and rule."""
+def codebook(public: PublicPart) -> list[Sheet]:
+    """Each column's type, values, missing codes with their share in the datasets, and rule.
+
+    Very many columns stand in groups by what they hold.
+    """
     untold = [x.name for x in public.columns if not says_content(x.number)]
     kinds = kinds_in(public.files[0].path, untold)
     missing = _missing(public)
@@ -34,15 +41,118 @@ def codebook(public: PublicPart) -> Sheet:
                 "synthetic" if column.synthetic else "released unchanged",
                 told,
                 _values(column),
-                missing.get(column.name, ""),
+                missing.get(column.name, "" if column.number.missing_codes else "none"),
                 rules if isinstance(rules, str) else "; ".join(rules),
             )
         )
-    return Sheet(
-        "The columns. The share of missing values is a mean over the synthetic datasets.",
-        ("column", "is", "holds", "values", "missing", "rule"),
-        rows,
-    )
+    groups = {"": rows}
+    if len(rows) > _TOGETHER:
+        groups = {}
+        for row in rows:
+            groups.setdefault(f" that hold {row[2]}: {{}} of {len(rows)}", []).append(row)
+    return [
+        Sheet(
+            f"The columns{name.format(len(own))}. Missing: the share of rows, as a mean over the "
+            "datasets. Numbers are in the table's own unit, since a schema names none.",
+            ("column", "is", "holds", "values", "missing", "rule"),
+            own,
+        )
+        for name, own in groups.items()
+    ]
+
+
+def rests_on(public: PublicPart) -> Sheet:
+    """Which figures are counted, modelled or unsupported."""
+    privacy = public.privacy
+    if public.cells is not None:
+        rows = _of_counts(privacy, public.cells)
+    elif public.histogram:
+        rows = [
+            ("of the one column", "counted", "Each bin has noise, and values spread evenly in it."),
+            ("of the column with others", "unsupported", "Relations are not kept."),
+        ]
+    else:
+        rows = _of_models(privacy, [column.name for column in public.synthetic])
+    if unchanged := privacy.get("columns_released_unchanged"):
+        rows.append((f"of {some_of(unchanged)} alone", "exact", "The table's own, unchanged."))
+    return Sheet("What a figure rests on", ("figures", "are", "why"), rows)
+
+
+_Rows = list[tuple[str, str, str]]
+
+
+def _of_counts(privacy: Mapping[str, Any], cells: pl.DataFrame) -> _Rows:
+    told, (counts, scales) = privacy["counts"], counted_cells(cells)
+    sets = [name for name in dict.fromkeys(cells["set"].to_list()) if name != "records"]
+    drowned = int((counts < DROWNED * scales).sum())
+    rows = [
+        (
+            f"of a counted set: {some_of(sets)}",
+            "counted",
+            f"Noise of scale {number(scales.min(), 3)} to {number(scales.max(), 3)} is on each "
+            "count. pyvws tabulate --counted gives intervals.",
+        ),
+        (
+            f"of cells below twice their noise: {drowned} of {len(counts)}",
+            "unsupported",
+            "Noise can be all of such a count. Join cells.",
+        ),
+        ("of columns that no set has together", "modelled", "They follow from the counted sets."),
+        ("of a number within one cell", "modelled", "Counts say in which cell values are."),
+    ]
+    if lost := told.get("lost_sets"):
+        named = some_of([" by ".join(own) for own in lost])
+        rows.append(
+            (f"of the datasets on {named}", "unsupported", "Take counts.parquet in their place.")
+        )
+    if "unit_column" in privacy:
+        why = f"At most {told['cap']} of each {privacy['unit_column']} were counted."
+        rows.append(("of all records of large units", "unsupported", why))
+    return rows
+
+
+def _of_models(privacy: Mapping[str, Any], names: Sequence[str]) -> _Rows:
+    whole = {part_of(name): name for name in names}  # Of a number with points of mass.
+    tied = {
+        frozenset((whole.get(x["name"], x["name"]), other))
+        for x in privacy.get("columns", ())
+        for other in x["predictors"]
+    }
+    apart = [f"{x} by {y}" for x, y in combinations(names, 2) if frozenset((x, y)) not in tied]
+    rows = [("of a synthetic column and its predictors", "modelled", "Its family ties them.")]
+    if apart:
+        rows.append(
+            (f"of {some_of(apart)}", "unsupported", "No family ties them but through others.")
+        )
+    if privacy["mechanism"] != "unweighted":
+        why = "Protection draws rare and extreme values towards the bulk."
+        rows.append(("of tails and of small groups", "unsupported", why))
+    return rows
+
+
+def files_of_counts(public: PublicPart) -> Sheet:
+    """The columns of the files of noisy counts; no rows without noisy counts."""
+    folder = public.files[0].path.parent
+    rows = [row for row in _HELD if public.cells is not None and (folder / row[0]).is_file()]
+    return Sheet("What the noisy counts hold", ("file", "column", "holds"), rows)
+
+
+_HELD: Final = (
+    ("counts.parquet", "set", "the columns of a counted set; records is the number of records"),
+    ("counts.parquet", "cell", "number of the cell in its set, from 0"),
+    ("counts.parquet", "label", "the levels of the cell, in the order of the set's columns"),
+    ("counts.parquet", "count", "the noisy count, which can be below 0"),
+    ("counts.parquet", "scale", "the scale of the noise on it, in records"),
+    ("cells.parquet", "column", "a number, counted in fine cells of its own"),
+    ("cells.parquet", "by", "cells of its values, or roundness of them"),
+    ("cells.parquet", "label, count, scale", "as in counts.parquet"),
+)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    more = len(names) - _LEVELS
+    return ", ".join(names[:_LEVELS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _in_words(kind: pl.DataType) -> str:
@@ -53,8 +163,7 @@ def _values(column: ReportedColumn) -> str:
     """The public levels or range of a column; empty where the schema has neither."""
     own = column.number
     if own.levels is not None:
-        more = len(own.levels) - _LEVELS
-        return ", ".join(own.levels[:_LEVELS]) + (f" and {more} more" if more > 0 else "")
+        return some_of(own.levels)
     ends = map(own.label_of_number, own.range or ())
     whole = "whole numbers" if own.is_whole and own.days_since is None else ""
     decimals = f"{own.decimals} decimals" if own.decimals else ""

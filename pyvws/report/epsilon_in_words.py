@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import EllipsisType
 from typing import Any, Final
 
 from pyvws.sheet import Sheet, number
@@ -15,7 +16,7 @@ from pyvws.statement.words import SIGNED, caveat_keys, claim_of
 
 _GUESS: Final = 0.01  # The chance that a reader gives a guess before the release.
 _CERTAIN: Final = 0.99
-_NO_BOUND: Final = "above 99 %: no bound on what can be learned"
+_NO_BOUND: Final = "above 99 %: no bound"
 _RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -49,10 +50,31 @@ def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Sheet]:
         if len(set(costs.values())) == 1:
             costs.pop("one dataset")  # One cost for all, as of noisy counts or of one draw.
     return _sentences(privacy, claimed["neighbours"]), Sheet(
-        "What epsilon says of this release",
-        ("released", "ε", "factor e^ε, at most", "a guess of 1 % can become"),
-        [_row(label, epsilon) for label, epsilon in costs.items()],
+        "What epsilon says of this release, and what a guess of 1 % can become",
+        ("released", "ε", "factor e^ε, at most", *(f"that {guess}" for guess in guesses(privacy))),
+        [
+            (label, *_figures(epsilon), *map(become, guesses(privacy, epsilon).values()))
+            for label, epsilon in costs.items()
+        ],
     )
+
+
+def guesses(
+    privacy: Mapping[str, Any], epsilon: float | EllipsisType | None = ...
+) -> dict[str, float | None]:
+    """The epsilon of each guess that a reader may hold; None is not finite, and limits nothing.
+
+    Without `epsilon`, the guesses are at all datasets together. Under leave-one-out a guess at
+    values counts twice: a record goes, and another comes.
+    """
+    claimed = privacy.get("certified") or privacy
+    own = claimed["epsilon_total"] if epsilon is ... else epsilon
+    several = privacy["unit_of_privacy"] != "one record"
+    values = "its values are these" if not several else "their values are these"
+    if claimed["neighbours"] == "replace-one":
+        return {values: own}
+    there = "these records are in the table" if several else "a record is in the table"
+    return {there: own, values: None if own is None else 2 * own}
 
 
 def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
@@ -68,37 +90,40 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
     }.get(claim, "")
     if claim == "dp" and "as-if-exact" in keys:
         condition = "The claim is for exact draws, and the sampler only comes near them. "
+    if "counts-weights-fixed" in keys:
+        condition = (
+            "The survey weights of others count as fixed, also where one record moves them. "
+        )
     if claim != "none" and SIGNED in keys:
         condition = (
             "The schema was proposed from the table. The figures hold only if the person who "
             f"signed it is right that every entry is public. {condition}"
         )
-    replaced = neighbours == "replace-one"
-    change = "replacing" if replaced else "adding or removing"
+    change = "replacing" if neighbours == "replace-one" else "adding or removing"
     if not condition.endswith(", "):
         change = change.capitalize()
-    several = privacy["unit_of_privacy"] != "one record"
-    values = "the values of these records" if several else "the values of a record"
-    if replaced:
-        guess = f"{'these records have' if several else 'a record has'} certain values"
-        more = ""
-    else:
-        guess = f"the table has {'these records' if several else 'a certain record'}"
-        lost = " and multiply δ by 1 + e^ε" if delta else ""
-        more = f" If the reader guesses {values} instead, double ε{lost}."
+    more = ""
+    if neighbours != "replace-one":
+        lost = " and δ 1 + e^ε times" if delta else ""
+        more = f" For a guess at values, ε counts twice{lost}."
         for key, what in {"records": "records", "number-of-units": "units"}.items():
             if key in keys:
                 more += f" The figures do not cover what the number of {what} reveals."
     return (
         f"{condition}{change} {privacy['unit_of_privacy']} changes the chance of any synthetic "
-        f"values by at most the factor e^ε.{fails} Smaller is more private. A reader may think it "
-        f"1 % likely that {guess}. The last figure is how likely that can become.{more}"
+        f"values by at most the factor e^ε.{fails} Smaller is more private. The table takes a "
+        f"reader who thinks a guess 1 % likely, and says how likely it can become.{more}"
     )
 
 
-def _row(label: str, epsilon: float | None) -> tuple[str, ...]:
+def _figures(epsilon: float | None) -> tuple[str, str]:
     if epsilon is None or not math.isfinite(epsilon):
-        return label, "not finite", "no limit", _NO_BOUND
-    belief = largest_belief(epsilon)
-    become = _NO_BOUND if belief > _CERTAIN else f"{math.ceil(belief * 1000) / 10:g} %"
-    return label, number(epsilon), factor(epsilon), become
+        return "not finite", "no limit"
+    return number(epsilon), factor(epsilon)
+
+
+def become(epsilon: float | None, *, short: bool = False) -> str:
+    """How likely a guess of 1 % can become, rounded up; from 99 % on there is no bound."""
+    if epsilon is None or (belief := largest_belief(epsilon)) > _CERTAIN:
+        return "no bound" if short else _NO_BOUND
+    return f"{math.ceil(belief * 1000) / 10:g} %"

@@ -57,7 +57,7 @@ class PublicPart:
     The page's programs regress `outcome`, the last synthesized number (None of categories), on
     `predictors`: columns of the run's formula, or the column's predictors in the statement. Without
     either they are the columns released unchanged that have a value twice, which identifiers do not
-    have.
+    have. `cells` has the noisy counts as counts.parquet has them.
     """
 
     privacy: dict[str, Any]
@@ -66,6 +66,7 @@ class PublicPart:
     outcome: str | None
     predictors: list[str]
     audit: Mapping[str, Any] = field(default_factory=dict)
+    cells: pl.DataFrame | None = None
 
     @property
     def histogram(self) -> bool:
@@ -137,7 +138,11 @@ def read_public(out: Path) -> PublicPart:
         known = Schema.read(schema) if schema.is_file() else None
         columns = _released_columns(folder, privacy, paths, known)
         models = {entry["name"]: entry["predictors"] for entry in privacy.get("columns", ())}
-    numbers = [column.name for column in columns if column.is_number_or_empty]
+    numbers = [
+        column.name
+        for column in columns
+        if column.synthetic and column.levels is None and column.number.days_since is None
+    ]
     outcome = next((name for name in reversed(models or numbers) if name in numbers), None)
     whole = {
         column.name for column in columns if not column.missing
@@ -155,6 +160,7 @@ def read_public(out: Path) -> PublicPart:
         predictors
         or _repeated(paths[0], [column.name for column in columns if not column.synthetic]),
         _audit(folder, privacy),
+        _parquet(folder / "counts.parquet") if (folder / "counts.parquet").is_file() else None,
     )
 
 
@@ -204,6 +210,8 @@ def read_confidential(out: Path) -> ConfidentialPart:
     summary = _json(folder / "summary.json")
     if isinstance(exact := summary.get("privacy"), dict):
         summary["privacy"] = with_released_draws(exact)
+    if (folder / AUDIT_FILE).is_file():
+        summary["audit"] = _json(folder / AUDIT_FILE)
     return ConfidentialPart(
         summary,
         _parquet(folder / "records.parquet"),
@@ -216,9 +224,14 @@ def is_output_folder(path: Path) -> bool:
     return (path / "release" / "privacy.json").is_file()
 
 
+def is_released(path: Path) -> bool:
+    """Whether a path is such a folder, or its folder release/."""
+    return (_release_of(path) / "privacy.json").is_file() and path.is_dir()
+
+
 def dataset_files(out: Path) -> list[Path]:
-    """The datasets of an output folder, in their order; InputError unless it holds all of them."""
-    folder = output_part(out, "release")
+    """The datasets of an output folder, or of its release/; InputError unless all are there."""
+    folder = output_part(out, "release") if is_output_folder(out) else out
     return _dataset_paths(folder, _json(folder / "privacy.json"))
 
 
@@ -377,8 +390,10 @@ def output_part(out: Path, name: str) -> Path:
 
 
 def _release_of(path: Path) -> Path:
-    """The folder release/ of an output folder, or the one that a file lies in."""
-    return path / "release" if path.is_dir() else path.parent
+    """The folder release/ of an output folder, such a folder itself, or the one of a file."""
+    if not path.is_dir():
+        return path.parent
+    return path if (path / "privacy.json").is_file() else path / "release"
 
 
 def _said_in(release: Path) -> dict[str, Any]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _FOLDER: Final = Path(__file__).parent / "templates"
 _DPI: Final = 150
+_NAMED: Final = 25  # A sentence lists at most so many names.
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +55,28 @@ class PagePicture:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a page: sentences, then figures and tables in their order."""
+    """A titled part of a page: sentences, small pictures, then figures and tables in order."""
 
     name: str
     title: str
     text: list[str]
     parts: list[PagePicture | Sheet] = field(default_factory=list)
+    small: list[PagePicture] = field(default_factory=list)
 
 
-def picture(figure: Figure, *, alt: str, caption: str = "") -> PagePicture:
+def picture(figure: Figure, *, alt: str, caption: str | None = None) -> PagePicture:
     """A figure as PNG inside the page, without metadata.
 
-    `alt` names the curves and axes of the figure for a reader who does not see the figure.
+    `alt` names the curves and axes of the figure for a reader who does not see the figure; it is
+    the caption too where none is given.
     """
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
     content = base64.b64encode(buffer.getvalue()).decode("ascii")
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
-    return PagePicture(f"data:image/png;base64,{content}", alt, caption or alt, width, height)
+    return PagePicture(
+        f"data:image/png;base64,{content}", alt, alt if caption is None else caption, width, height
+    )
 
 
 def render(template: str, **content: Any) -> str:
@@ -116,7 +121,9 @@ def _environment() -> Any:
 
 
 def _listing(names: Sequence[str]) -> str:
-    """Names as a sentence lists them: "a, b and c"."""
+    """Names as a sentence lists them: "a, b and c". Of very many the first stand for all."""
+    if len(names) > _NAMED:
+        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import polars as pl
 
-from pyvws._base.checks import Floats
 from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws._base.resources import REFERENCES
 from pyvws.evaluation.combining_rules import noise_of_records, rule_named, rule_of
 from pyvws.evaluation.one_column import LevelMargin
-from pyvws.plots import (
-    association_matrices,
-    column_densities,
-    densities,
-    level_shares,
-    utility,
-)
-from pyvws.report.codebook import codebook
+from pyvws.plots import association_matrices
+from pyvws.report.codebook import codebook, files_of_counts, rests_on, some_of
+from pyvws.report.deciding_pictures import column_pictures, pictures_of_release
 from pyvws.report.epsilon_in_words import epsilon_in_words
-from pyvws.report.margins import DRAWN, MEASURES, NumberMargin, margin_of, pairs_of
+from pyvws.report.margins import MEASURES, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart, records_counted
 from pyvws.report.page import Heading, PagePicture, formatted, mechanism_words, picture, render
-from pyvws.report.released_columns import ReportedColumn, kinds_in
+from pyvws.report.reading_programs import programs, reading
 from pyvws.sheet import Sheet
 from pyvws.statement.words import FIELDS, GUARANTEES, NOT_COVERED, SCHEMA, caveat_keys, claim_of
-from pyvws.tables.files.labels import as_number
-from pyvws.tables.files.read import CSV_NULLS
-from pyvws.tables.schema.write_values import Content, content_of, says_content
 
 _SHORT_OF: Final = ("problems", "problems-of-draws", "counts-chains", "counts-lost")
-_ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer datasets.
 
 
 def statement_facts(
@@ -90,10 +76,10 @@ def tone_of(privacy: Mapping[str, Any], rows: int) -> str:
     return {"none": "bad", "asymptotic-dp": "warn"}.get(guarantee, "good")
 
 
-def problems(privacy: Mapping[str, Any]) -> list[str]:
-    """The caveats on convergence; the list is empty when diagnostics were in order."""
+def problems(privacy: Mapping[str, Any]) -> dict[str, str]:
+    """The caveats on convergence by key; there are none when diagnostics were in order."""
     caveats = zip(caveat_keys(privacy), privacy["caveats"], strict=True)
-    return [text for key, text in caveats if key in _SHORT_OF]
+    return {key: text for key, text in caveats if key in _SHORT_OF}
 
 
 def relied_on(privacy: Mapping[str, Any]) -> Sheet:
@@ -125,6 +111,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
     if problems(privacy) and tone == "good":
         tone = "warn"
     words, in_words = epsilon_in_words(privacy)
+    margins = [margin_of(public.values(column)) for column in public.synthetic]
     of = rule_of(privacy)["of"]
     content = {
         "heading": heading or Heading(),
@@ -159,17 +146,20 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
             [(entry["use"], formatted(entry["epsilon"])) for entry in privacy["ledger"]],
         ),
         "costs": costs(privacy, formatted),
+        "small_pictures": pictures_of_release(privacy, public.cells, None),
         "columns": codebook(public),
-        "parts": [*_margins(public), *_pairs(public)],
+        "rests_on": rests_on(public),
+        "held": files_of_counts(public),
+        "reading": reading(public),
+        "programs": programs(public),
+        "drawn": column_pictures([(0.0, margin) for margin in margins], beside_data=False),
+        "parts": [_statistics(margins), *_pairs(public)],
         "files": files_table("The files", public),
         "predicted": predicted(privacy),
-        "suffix": public.files[0].path.suffix,
         "rule": rule_named("partial", of),
         "of": of,
         "records_noise": noise_of_records(privacy, public.files[0].rows),
         "table_rule": of and rule_named("partial", "table"),
-        "typed": typed_columns(public) if public.outcome else None,
-        "formula": public.outcome and _formula(public.outcome, public.predictors[:2]),
     }
     page = render("public.html.j2", references={}, **content)
     cited = {key for key in REFERENCES if f"[{key}]" in page} | {"nist2025"}
@@ -202,15 +192,6 @@ def predicted(privacy: Mapping[str, Any]) -> Sheet:
     )
 
 
-def _formula(outcome: str, predictors: Sequence[str]) -> str:
-    """The regression in the page's programs; backticks enclose a name that R cannot read."""
-    left, *right = (
-        name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) else f"`{name}`"
-        for name in (outcome, *predictors)
-    )
-    return f"{left} ~ {' + '.join(right) or '1'}"
-
-
 def _numbers(privacy: Mapping[str, Any]) -> Sheet:
     return Sheet(
         "Figures are rounded up to one decimal, never down.",
@@ -231,7 +212,7 @@ def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Sheet:
         ("column", "model", "drawn from", "ε of the column alone"),
         [
             (
-                *(column["name"], column["model"], ", ".join(column["predictors"]) or "nothing"),
+                *(column["name"], column["model"], some_of(column["predictors"]) or "nothing"),
                 figure(column["epsilon_alone"]),
             )
             for column in privacy.get("columns", ())
@@ -239,86 +220,15 @@ def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Sheet:
     )
 
 
-def _margins(public: PublicPart) -> Iterator[PagePicture | Sheet]:
-    """Pictures and statistics of the synthesized columns, whose values are read one at a time."""
-    margins = [margin_of(public.values(column)) for column in public.synthetic]
-    numbers = [margin for margin in margins if isinstance(margin, NumberMargin)]
-    categories = [margin.folded(DRAWN) for margin in margins if isinstance(margin, LevelMargin)]
-    if categories:
-        yield _shares(public, categories[:DRAWN])
-    if len(numbers) == 1:
-        yield from _one_number(public, numbers[0])
-    elif numbers:
-        yield from _several_numbers(public, numbers)
-
-
-def _shares(public: PublicPart, margins: Sequence[LevelMargin]) -> PagePicture:
-    names = [margin.name for margin in margins]
-    return picture(
-        level_shares(
-            {margin.name: {"synthetic": margin.shares} for margin in margins},
-            {margin.name: margin.levels for margin in margins},
-        ),
-        alt=f"Bar charts: shares of the levels of {', '.join(names)} in the synthetic datasets.",
-        caption=(
-            f"Shares of the levels in {len(public.files)} synthetic datasets: bars are means over "
-            "the datasets, lines join the smallest and the largest. No bar is of the confidential "
-            "data."
-        ),
-    )
-
-
-def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[PagePicture | Sheet]:
-    first = _numbered(margin)
-    yield picture(
-        densities(first, name=margin.name),
-        alt=(
-            f"Line chart: densities of {margin.name} in {len(first)} synthetic datasets, a "
-            "curve each."
-        ),
-        caption=(
-            f"Density of {margin.name} in {len(first)} of {len(public.files)} synthetic "
-            "datasets. No curve is of the confidential data."
-        ),
-    )
-    if len(public.files) >= _ENOUGH:
-        yield picture(
-            utility({"synthetic": margin.statistics}),
-            alt=(
-                f"Four violin plots: 15th quantile, 90th quantile, mean and median of "
-                f"{margin.name} over {len(public.files)} synthetic datasets."
-            ),
-            caption=(
-                f"How much statistics of {margin.name} differ between the datasets: this "
-                "spread is what combining rules add to the variance."
-            ),
-        )
-    yield Sheet(
-        f"Statistics of {margin.name} in the synthetic datasets, in its own unit",
-        ("dataset", "15th quantile", "90th quantile", "mean", "median"),
-        [(place, *row) for place, row in enumerate(margin.statistics.tolist(), start=1)],
-        digits=6,
-    )
-
-
-def _several_numbers(
-    public: PublicPart, margins: Sequence[NumberMargin]
-) -> Iterator[PagePicture | Sheet]:
-    drawn = {margin.name: _numbered(margin) for margin in margins[:DRAWN]}
-    yield picture(
-        column_densities(drawn),
-        alt=f"Line charts: densities of {', '.join(drawn)} in synthetic datasets, a curve each.",
-        caption=(
-            f"Densities in {len(next(iter(drawn.values())))} of {len(public.files)} synthetic "
-            "datasets. No curve is of the confidential data."
-        ),
-    )
+def _statistics(margins: Sequence[NumberMargin | LevelMargin]) -> Sheet:
+    """Quantiles and means of the synthesized numbers, as means over the datasets."""
     rows = []
     for margin in margins:
-        means = margin.statistics[:, 2]
-        figures = *margin.statistics.mean(axis=0)[[0, 3, 1, 2]], means.min(), means.max()
-        rows.append((margin.name, *figures))
-    yield Sheet(
+        if isinstance(margin, NumberMargin):
+            means = margin.statistics[:, 2]
+            figures = *margin.statistics.mean(axis=0)[[0, 3, 1, 2]], means.min(), means.max()
+            rows.append((margin.name, *figures))
+    return Sheet(
         "Statistics of the numbers, in their own units: means over the synthetic datasets, and the "
         "smallest and the largest mean of a dataset",
         (
@@ -328,10 +238,6 @@ def _several_numbers(
         rows,
         digits=6,
     )
-
-
-def _numbered(margin: NumberMargin) -> dict[str, Floats]:
-    return {f"dataset {place}": values for place, values in enumerate(margin.curves, start=1)}
 
 
 def _pairs(public: PublicPart) -> Iterator[PagePicture | Sheet]:
@@ -356,104 +262,3 @@ def _pairs(public: PublicPart) -> Iterator[PagePicture | Sheet]:
             for i, j in pairs.largest(mean)
         ],
     )
-
-
-_WIDTH: Final = 88
-
-
-@dataclass(frozen=True, slots=True)
-class TypedColumns:
-    """The columns of a release by what they hold; those in no list hold text.
-
-    - `usual`: The cells that stand for a missing value in columns that `missing` does not name.
-    - `missing`: Such cells by column.
-    """
-
-    usual: list[str]
-    numbers: list[str] = field(default_factory=list)
-    truth_values: list[str] = field(default_factory=list)
-    days_since: dict[str, str] = field(default_factory=dict)
-    missing: dict[str, list[str]] = field(default_factory=dict)
-
-    @property
-    def codes_are_numbers(self) -> bool:
-        """Whether a number has a missing code that is a number, which a file may spell as 9.0."""
-        codes = (code for name in self.numbers for code in self.missing.get(name, ()))
-        return any(as_number(code) is not None for code in codes)
-
-    def r(self, name: str) -> str:
-        """One of the lists as an assignment in R."""
-        value = getattr(self, name)
-        if not isinstance(value, dict):
-            return _wrapped(f"{name} <- c(", map(_quoted, value))
-        parts = (f"{_quoted(key)} = {_in_r(one)}" for key, one in value.items())
-        return _wrapped(f"{name} <- list(", parts)
-
-    def python(self, name: str) -> str:
-        """One of the lists as an assignment in Python."""
-        value = getattr(self, name)
-        if not isinstance(value, dict):
-            return _wrapped(f"{name} = [", map(_quoted, value), "]")
-        parts = (f"{_quoted(key)}: {_quoted(one)}" for key, one in value.items())
-        return _wrapped(f"{name} = {{", parts, "}")
-
-
-def typed_columns(public: PublicPart) -> TypedColumns:
-    """What the columns of a release hold, by its schema; what no entry says, by the first file."""
-    file = public.files[0].path
-    untold = [
-        column.name
-        for column in public.columns
-        if not says_content(column.number) or column.levels == ()
-    ]
-    empty = list(CSV_NULLS) if file.suffix == ".csv" else []
-    typed = TypedColumns(empty if len(untold) == len(public.columns) else [""])
-    kinds = kinds_in(file, untold)
-    for column in public.columns:
-        held = _held(kinds[column.name]) if column.name in kinds else content_of(column.number)
-        if held == "numbers":
-            typed.numbers.append(column.name)
-        elif held == "truth values":
-            typed.truth_values.append(column.name)
-        elif held == "dates":
-            typed.days_since[column.name] = str(column.number.days_since)
-        codes = empty if column.name in kinds else _codes(column)
-        if codes != typed.usual:
-            typed.missing[column.name] = codes
-    return typed
-
-
-def _held(kind: pl.DataType) -> Content:
-    if kind == pl.Boolean:
-        return "truth values"
-    return "numbers" if kind.is_numeric() else "text"
-
-
-def _codes(column: ReportedColumn) -> list[str]:
-    """The cells that stand for a missing value: an empty one too, unless it is a level."""
-    own = column.number
-    codes = dict.fromkeys("" if code is None else code for code in own.missing_codes)
-    return [*({} if "" in (own.levels or ()) else {"": None}) | codes]
-
-
-def _quoted(value: str | Sequence[str]) -> str:
-    """Text, or a list of it, as both languages read it."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _in_r(value: str | Sequence[str]) -> str:
-    return _quoted(value) if isinstance(value, str) else f"c({', '.join(map(_quoted, value))})"
-
-
-def _wrapped(start: str, parts: Iterable[str], end: str = ")") -> str:
-    """The parts between commas, in lines that fit a page."""
-    listed = list(parts)
-    whole = start + ", ".join(listed) + end
-    if len(whole) <= _WIDTH:
-        return whole
-    lines = [""]
-    for part in listed:
-        if lines[-1] and len(lines[-1]) + len(part) > _WIDTH - 4:
-            lines.append("")
-        lines[-1] += f"{part}, "
-    return "\n  ".join([start, *map(str.rstrip, lines)]).removesuffix(",") + "\n" + end

@@ -48,13 +48,8 @@ class ReportedColumn:
     @property
     def is_number(self) -> bool:
         """Whether the column is synthetic and has a number, that is no date, in every row."""
-        return self.is_number_or_empty and not self.missing
-
-    @property
-    def is_number_or_empty(self) -> bool:
-        """Whether the column is synthetic and each cell has a number (no date) or nothing."""
         plain = self.levels is None and self.number.days_since is None
-        return self.synthetic and plain and set(self.number.missing_codes) <= {None}
+        return self.synthetic and plain and not self.missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

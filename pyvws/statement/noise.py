@@ -11,7 +11,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
 from pyvws.statement.parts import LedgerEntry, TableColumns, by_neighbours, figure
 from pyvws.statement.statement import Statement
-from pyvws.statement.words import forecast_words
+from pyvws.statement.words import forecast_words, with_conditions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ class NoisyCountsStatement(NoiseStatement):
       a number are a set, and so are the classes of how round it is.
     - `columns_of_chosen_cells`: The numbers whose cells were chosen from noisy counts of finer
       ones.
-    - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
+    - `conversion` {"", "privacy-loss", "zcdp", "normal"}: How (epsilon, delta) follows.
     - `public_seed`: The seed of all that follows the counts.
     - `apart`: The share of counted sets for which the chains disagree, where that is said.
     - `deviation_of_records`: That of the noise of the number of records; 0 without noise.
@@ -165,6 +165,8 @@ class NoisyCountsStatement(NoiseStatement):
       the size of the sets of columns; empty where nothing tells them.
     - `kept`: The share of the counted pairs' dependence that the datasets keep; None where noise
       hides it.
+    - `population`, `weights`: The noisy sum of survey weights, and what is public of the weights,
+      where counts are sums of them. A row then has so many `parts` of the scale of noise.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
     - `fitted`: Whether fits of classes to the counts give the datasets, and not chains.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
@@ -189,6 +191,9 @@ class NoisyCountsStatement(NoiseStatement):
     deviation_of_records: float
     predicted: Mapping[str, float] = field(default_factory=dict)
     kept: float | None = None
+    population: float | None = None
+    weights: Mapping[str, Any] = field(default_factory=dict)
+    parts: float = 1.0
     apart: float | None = None
     lost: tuple[tuple[str, ...], ...] = ()
     fitted: bool = False
@@ -230,6 +235,12 @@ class NoisyCountsStatement(NoiseStatement):
         return "approximate-dp" if self.delta else "dp"
 
     @property
+    def guarantee(self) -> str:
+        """The word of the claim, also with the condition that others' weights are fixed."""
+        claim, fixed = self.claim_made, bool(self.weights.get("calibrated"))
+        return with_conditions(claim, signed=self._signed, fixed=fixed)
+
+    @property
     def draws_released(self) -> int:
         """Each dataset is a draw of its own; all of them cost epsilon once."""
         return self.datasets
@@ -248,6 +259,8 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-chains": self.apart is not None,
             "counts-lost": bool(self.lost),
             "counts-unknown": True,
+            "counts-weights": bool(self.weights),
+            "counts-weights-fixed": bool(self.weights.get("calibrated")),
             "counts-cap": self.unit is not None and self.slots is None,
             "counts-slots": self.slots is not None,
             "paid-schema": bool(self.paid),
@@ -263,6 +276,8 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-cap": {"cap": self.cap, "column": self.unit},
             "counts-slots": {"slots": self.slots, "column": self.unit},
             "counts-delta": {"delta": self.delta},
+            "counts-weights": dict(self.weights),
+            "counts-weights-fixed": {"column": self.weights.get("column")},
             "paid-schema": dict(self.paid),
             "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
             **{key: {"file": (self.reference or {}).get("file")} for key in _OF_REFERENCE},
@@ -298,14 +313,15 @@ class NoisyCountsStatement(NoiseStatement):
             "model": self.model,
             **self._costs(*both, round_up),
             "number_of_rows": self.records,
+            **({} if self.population is None else {"population": self.population}),
             **({"paid_schema": dict(self.paid)} if self.paid else {}),
             "counts": {
                 "sets": self.sets,
                 "cells": self.cells,
                 **({"columns_of_chosen_cells": list(chosen)} if chosen else {}),
                 "noise": self.noise,
-                "least_scale": min(one.scale for one in self.spending.measurements),
-                "largest_scale": max(one.scale for one in self.spending.measurements),
+                "least_scale": min(x.scale for x in self.spending.measurements) / self.parts,
+                "largest_scale": max(x.scale for x in self.spending.measurements) / self.parts,
                 "deviation_of_records": self.deviation_of_records,
                 **({"predicted": dict(self.predicted)} if self.predicted else {}),
                 **({"kept_dependence": self.kept} if self.predicted else {}),
@@ -314,6 +330,7 @@ class NoisyCountsStatement(NoiseStatement):
                 "cap": self.cap,
                 **({} if self.slots is None else {"slots": self.slots}),
                 "public_seed": self.public_seed,
+                **({"weights": dict(self.weights)} if self.weights else {}),
                 **({"best_file": True} if self.best_file else {}),
                 **({"from_fits": True} if self.fitted and not self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),

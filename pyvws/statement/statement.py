@@ -80,7 +80,7 @@ class Statement(ABC):
 
     @property
     def _of_proposal(self) -> dict[str, bool]:
-        """The caveats on a schema that a look at the table proposed: in review, or signed."""
+        """The caveats on a schema that was proposed from the table: in review, or signed."""
         return {"proposed": self.proposed, "proposed-and-signed": self._signed}
 
     def exact(self) -> dict[str, Any]:

@@ -79,9 +79,14 @@ def of_single_records(unit: str) -> str:
 
 
 _IF_PUBLIC: Final = "-if-public"
+_IF_FIXED: Final = "-if-weights-fixed"
 _OF_NOISE: Final = ("dp", "approximate-dp")
+_CONDITIONS: Final = (_IF_PUBLIC, _IF_FIXED, _IF_PUBLIC + _IF_FIXED.replace("-if-", "-and-"))
 
-STRICT: Final = (*_OF_NOISE, "dp-if-bounded", *(word + _IF_PUBLIC for word in _OF_NOISE))
+STRICT: Final = (
+    *(*_OF_NOISE, "dp-if-bounded"),
+    *(word + condition for condition in _CONDITIONS for word in _OF_NOISE),
+)
 """The words of claims that hold for every table that the settings admit."""
 
 
@@ -95,8 +100,19 @@ def if_public(claim: str, *, signed: bool) -> str:
 
 
 def claim_of(guarantee: str) -> str:
-    """The word of the claim, without the condition that `if_public` adds."""
-    return guarantee.removesuffix(_IF_PUBLIC)
+    """The word of the claim, without the conditions that `with_conditions` adds."""
+    found = next((end for end in reversed(_CONDITIONS) if guarantee.endswith(end)), "")
+    return guarantee.removesuffix(found)
+
+
+def with_conditions(claim: str, *, signed: bool, fixed: bool) -> str:
+    """The word of a claim as `if_public`, also where it holds for `fixed` weights of others.
+
+    A calibrated weight depends on other records, so "dp" is then "dp-if-weights-fixed".
+    """
+    if claim not in _OF_NOISE or not fixed:
+        return if_public(claim, signed=signed)
+    return claim + (_CONDITIONS[-1] if signed else _IF_FIXED)
 
 
 @dataclass(frozen=True, slots=True)

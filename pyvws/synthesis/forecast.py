@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,6 +70,9 @@ class Forecast:
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,11 @@ def forecast_of(
     if table is None:
         return Forecast((_from(run.plan, records, "schema"), *_of_counts(run, records)))
     try:
-        fitted = RunSettings(schema=run.schema, mechanism="lw", datasets=1) if counts else run
+        fitted = run
+        if counts:
+            given: Any = run.schema
+            own = replace(given, weight=None, weight_range=None, weight_kind=None)
+            fitted = RunSettings(schema=own, mechanism="lw", datasets=1)
         frame = open_frame(table, least=1)
         plan = fitted.plan.on(frame).designed(frame)
         units = None if plan.unit is None else unit_codes(frame, plan.unit)
@@ -379,4 +387,6 @@ def _counts(plan: Plan, records: int, mechanism: NoisyCounts) -> _Counts | None:
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviations = np.array([noise.deviation(of_set(name)) for name in counted.names])
     deviation = float((deviations * sizes).sum() / cells)
+    if (weight := given.weighing) is not None:  # Sums of weights are in parts of the largest one.
+        deviation /= weight.middle
     return _Counts(len(sizes), cells, deviation, records * len(sizes) / cells)

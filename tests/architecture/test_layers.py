@@ -35,6 +35,7 @@ ROOMS = (
     "auditing",
     "comparison",
     "commands",
+    "families",
     "judge",
     "papers",
     "__main__",

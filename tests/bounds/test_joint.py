@@ -99,18 +99,6 @@ def test_the_same_weight_in_each_column_is_one_weight_a_record_to_the_bit(table)
     assert one.by_column.tolist() == each.by_column.tolist()
 
 
-@given(tables(), st.randoms(use_true_random=False))
-@few
-def test_neither_order_nor_repeated_draws_change_it(table, random):
-    matrices, alpha = table
-    found = joint_bounds(matrices, weights=alpha)
-    order = list(range(len(alpha)))
-    random.shuffle(order)
-    moved = joint_bounds([np.vstack([m, m])[:, order] for m in matrices], weights=alpha[order])
-    assert moved.by_record.tolist() == found.by_record[order].tolist()
-    assert moved.by_column.tolist() == found.by_column[order].tolist()
-
-
 @given(tables())
 @few
 def test_one_column_is_the_papers_bound_to_the_bit(table):

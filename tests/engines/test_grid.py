@@ -2,7 +2,6 @@
 
 import itertools
 import sys
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -33,7 +32,6 @@ from pyvws.engines.grid import (
     whole_scores,
     window_units,
 )
-from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import ENGINES, find_engine, is_exact
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.regression import Regression
@@ -107,29 +105,6 @@ def test_scores_are_the_clamped_target_up_to_rounding(kind):
     whole = found / UNITS_A_NAT + 40 * made.clamp.window[1]
     np.testing.assert_allclose(whole, exact, atol=40 / UNITS_A_NAT)
     assert np.ptp(exact) > 1.0
-
-
-def test_of_all_small_tables_no_probability_moves_by_more_than_epsilon():
-    """Probabilities of a three-point grid, to 60 digits, over all tables of at most two records."""
-    epsilon = 0.8
-    log_prior = whole_prior(np.log([0.2, 0.5, 0.3]))
-    worst = Decimal(0)
-
-    def log_probabilities(y):
-        score = log_prior + scored(target("poisson", y, Clamp(epsilon, "deviance")))[0]
-        with localcontext() as context:
-            context.prec = 60
-            exact = [Decimal(int(s)) / UNITS_A_NAT for s in score]
-            total = sum(one.exp() for one in exact).ln()
-            return [one - total for one in exact]
-
-    for many in (1, 2):
-        for y in itertools.product(COUNTS, repeat=many):
-            before = log_probabilities(y)
-            for more in COUNTS:
-                after = log_probabilities((*y, more))
-                worst = max(worst, *(abs(a - b) for a, b in zip(after, before, strict=True)))
-    assert Decimal("0.3") < worst <= Decimal(epsilon)
 
 
 @pytest.fixture
@@ -307,28 +282,6 @@ def test_the_engine_draws_the_target_on_the_grid():
     assert found.draws["beta"].shape == (4000, 1)
     assert found.diagnostics.independent
     assert found.diagnostics.problems() == []
-
-
-@pytest.mark.draws
-@pytest.mark.usefixtures("opendp")
-@pytest.mark.parametrize(
-    ("name", "outcome", "ends", "steps"),
-    [
-        ("poisson", lambda rng: rng.poisson(20.0, 300), (2.5, 3.5), (1000,)),
-        ("normal", lambda rng: rng.normal(1.0, 0.5, 200), (0.5, 1.5, -1.5, 0.0), (60, 60)),
-    ],
-)
-def test_means_are_those_of_nuts(name, outcome, ends, steps):
-    y = outcome(np.random.default_rng(2)).astype(np.float64)
-    made = target(name, y, Clamp(4.0, "deviance"))
-    settings = SamplerSettings(draws=1000, chains=1, grid_range=ends, grid_steps=steps)
-    exact = GridEngine().sample(made, settings, seed=1).draws
-    chains = SamplerSettings(draws=1000, warmup=500, chains=2)
-    drawn = NativeEngine().sample(made, chains, seed=1).draws
-    for parameter, values in exact.items():
-        error = values.std() * np.sqrt(1.0 / 1000 + 1.0 / 500)
-        assert abs(values.mean() - drawn[parameter].mean()) < 5.0 * error
-        assert values.std() == pytest.approx(drawn[parameter].std(), rel=0.2)
 
 
 def test_what_the_grid_refuses():

@@ -26,15 +26,6 @@ _ROWS = st.lists(
 )
 
 
-def test_four_records_by_hand():
-    # Counts 2, 0 over 1, 1; expected 1.5, 0.5 twice: chi^2 = 2 (1/6 + 1/2) = 4/3.
-    assert cramers_v(list("aabb"), list("xxxy")) == pytest.approx(math.sqrt(1 / 3), rel=1e-15)
-    # Means 2 and 6 around 4: 4 * 4 of 16 + 4 records' squares 9, 1, 1, 9.
-    assert correlation_ratio(list("aabb"), [1, 3, 5, 7]) == pytest.approx(math.sqrt(0.8), rel=1e-15)
-    # Ranks 1, 2.5, 2.5, 4 and 1, 2, 3, 4: products 4.5 over roots of 4.5 and 5.
-    assert rank_correlation([1, 5, 5, 9], [0, 1, 2, 3]) == pytest.approx(math.sqrt(0.9), rel=1e-15)
-
-
 @given(_ROWS)
 @few
 def test_v_against_loops_over_the_cells(rows):

@@ -26,14 +26,6 @@ def distance(one, other):
     return ((one[0] != other[0]) + number) / 2.0
 
 
-def test_three_records_by_hand():
-    first = columns([(0, 1.0), (1, math.nan), (2, 9.0)])
-    other = columns([(0, 3.0), (1, math.nan)])
-    # Two of four apart in x; equal; another category, and more than the range apart.
-    assert closest_distances(first, other, {"x": 4.0}).tolist() == [0.25, 0.0, 1.0]
-    assert share_nearer([0.0, 1.0], [1.0, 2.0]) == 0.875
-
-
 @given(ROWS, ROWS)
 @settings(max_examples=60, derandomize=True)
 def test_distances_against_loops(rows, others):

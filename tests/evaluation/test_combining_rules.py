@@ -14,6 +14,7 @@ from scipy import stats
 
 from pyvws.evaluation.combining_rules import RULES, combine, combine_formula
 from pyvws.evaluation.regressions import fit_formula, least_squares
+from pyvws.sheet import number
 
 few = settings(max_examples=60, derandomize=True)
 results = st.integers(2, 12).flatmap(
@@ -120,6 +121,8 @@ def test_lines_against_exact_fractions(columns):
         between = sum((line[0][k] - estimate) ** 2 for line in lines)
         assert combined[name].estimate == pytest.approx(float(estimate), abs=1e-11)
         assert combined[name].variance == pytest.approx(float(between / 2 + within), abs=1e-8)
+    shown = combined._repr_html_()
+    assert all(f"<td>{number(combined[name].estimate)}</td>" in shown for name in combined)
 
 
 def as_floats(values):

@@ -212,7 +212,7 @@ def noisy(*sets: tuple[str, ...], seed: int = 1, lost: Any = ()) -> NoisyCells:
 
 
 def test_a_table_takes_counted_figures_of_the_counts_and_says_which():
-    """Those of a cell, its margins and shares in it; others rest on the model."""
+    """Those of a cell, its margins and shares in it; others depend on the model."""
     asked = {"count": True, "mean": "pay", "share": "b", "schema": CODES, "of": "table"}
     cells = noisy(("a", "b"), ("b", "c"))
     found = vws.tabulate(tables(), by="a", counted=cells, **asked)

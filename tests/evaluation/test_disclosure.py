@@ -10,17 +10,6 @@ from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
 ROWS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=15)
 
 
-def test_five_records_by_hand():
-    # Keys 0 and 4 are alone in both; 3 is alone in the data and twice in the synthetic table.
-    found = replicated_uniques([0, 1, 1, 3, 4], [0, 3, 3, 4, 7])
-    assert (found.original, found.synthetic) == (0.6, 0.6)
-    assert (found.present, found.replicated) == (0.6, 0.4)
-    # Key 0 says target 1 rightly, key 1 says 0 and is right of one of two, key 2 says two things.
-    told = attribute_disclosure([0, 1, 1, 2, 3], [1, 0, 1, 1, 1], [0, 1, 2, 2], [1, 0, 0, 1])
-    assert (told.original, told.present, told.synthetic) == (0.6, 0.8, 0.6)
-    assert (told.correct, told.both) == (0.4, 0.2)
-
-
 @given(ROWS, ROWS, st.randoms())
 @settings(max_examples=80, derandomize=True)
 def test_shares_against_loops_over_the_records(rows, others, random):

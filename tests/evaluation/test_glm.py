@@ -12,17 +12,6 @@ from pyvws.evaluation.regressions import glm, independent_columns
 few = settings(max_examples=40, derandomize=True)
 
 
-def test_four_records_by_hand():
-    # p = 3/4: logit log 3, variance 1 / (4 * 3/16). Mean count 2: log 2, variance 1 / (4 * 2).
-    found = glm(np.ones((4, 1)), np.array([0.0, 1.0, 1.0, 1.0]), family="logistic")
-    assert found.coefficients == pytest.approx([np.log(3.0)], rel=1e-12)
-    assert found.variances == pytest.approx([4 / 3], rel=1e-8)
-    found = glm(np.ones((4, 1)), np.array([0.0, 1.0, 3.0, 4.0]), family="poisson")
-    assert found.coefficients == pytest.approx([np.log(2.0)], rel=1e-12)
-    assert found.variances == pytest.approx([1 / 8], rel=1e-8)
-    assert found.rank == 1
-
-
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4))
 @few
 def test_groups_against_their_shares_and_means(counts):

@@ -75,30 +75,3 @@ def test_against_a_double_loop(table, ball, radius):
     single = unique_true + unique_false
     wanted = unique_false / single if single else np.nan
     np.testing.assert_array_equal(found.false_rate, [wanted] * 2)
-
-
-@given(tables, st.integers(0, 2**32 - 1))
-@few
-def test_order_and_units(table, seed):
-    y, synthetic, pattern = map(np.array, table)
-    found = match_risk(y, [synthetic], known=pattern)
-    order = np.random.default_rng(seed).permutation(len(y))
-    moved = match_risk(y[order], [synthetic[order]], known=pattern[order])
-    assert (moved.by_record == found.by_record[order]).all()
-    scaled = match_risk(4.0 * y, [4.0 * synthetic], known=pattern)
-    assert (scaled.by_record == found.by_record).all()
-    assert ((found.true_rate >= 0) & (found.true_rate <= found.expected / 1)).all()
-    assert (found.expected <= len(y)).all()
-
-
-def test_special_cases_collapse():
-    y = np.random.default_rng(3).normal(50, 20, 40)
-    alone = match_risk(y, [y, y], known=np.arange(40))
-    assert alone.expected.tolist() == [40.0, 40.0]
-    assert alone.true_rate.tolist() == [1.0, 1.0]
-    assert alone.false_rate.tolist() == [0.0, 0.0]
-    everyone = match_risk(y, [y], radius=1e6, radius_kind="absolute")
-    assert everyone.expected[0] == pytest.approx(1.0)
-    pairs = np.column_stack([y, y])
-    same = match_risk(pairs, [pairs])
-    assert same.expected.tolist() == match_risk(y, [y]).expected.tolist()

@@ -18,19 +18,6 @@ from pyvws.evaluation.survey_estimates import (
 few = settings(max_examples=60, derandomize=True)
 
 
-def test_three_records_by_hand() -> None:
-    design = survey_design([2.0, 1.0, 1.0])
-    # Totals 2, 3 and 7, their mean 4: 3/2 (4 + 1 + 9) = 21.
-    total = survey_total([1.0, 3.0, 7.0], design)
-    assert (total.estimate, total.variance) == (12.0, 21.0)
-    # Mean 3; linearised values -1, 0 and 1: 3/2 (1 + 0 + 1) = 3.
-    mean = survey_mean([1.0, 3.0, 7.0], design)
-    assert (mean.estimate, mean.variance) == (3.0, 3.0)
-    assert survey_quantile([1.0, 3.0, 7.0], 0.5, design).estimate == 1.0
-    assert survey_quantile([1.0, 3.0, 7.0], 0.51, design).estimate == 3.0
-    assert survey_quantile([1.0, 3.0, 7.0], 0.01, design).estimate == 1.0
-
-
 def plain_variance(z: Any, strata: Any, clusters: Any) -> float:
     """Loops over strata and clusters, z = 0 outside the cell."""
     found = 0.0

@@ -8,23 +8,6 @@ from pyvws import identification_risk, topcode
 from pyvws.r_numbers import rarith
 
 
-def test_by_hand():
-    found = topcode([1.0, 6.0, 9.0, 7.0], value=6.0)
-    assert found.values.tolist() == [1.0, 6.0, 6.0, 6.0]
-    assert (found.threshold, found.share) == (6.0, 0.5)
-    by_level = topcode([1.0, 2.0, 4.0], quantile=0.75)
-    assert by_level.values.tolist() == [1.0, 2.0, 3.0]
-
-
-def test_against_a_loop():
-    y = np.random.default_rng(2).lognormal(4, 1, 200)
-    found = topcode(y, quantile=0.9)
-    threshold = rarith.quantile(y, 0.9)
-    assert found.values.tolist() == [threshold if v > threshold else v for v in y]
-    assert found.share == 0.1
-    assert (topcode(found.values, value=threshold).values == found.values).all()
-
-
 @given(
     st.lists(st.floats(-1e300, 1e300) | st.just(0.0), min_size=1, max_size=12),
     st.floats(-1e300, 1e300),

@@ -15,17 +15,6 @@ pairs = st.integers(1, 20).flatmap(
 )
 
 
-def test_four_records_by_hand():
-    found = whack_a_mole([0.0, 0.25, 0.75, 1.0], [0.25, 0.25, 0.5, 0.75])
-    assert found.change.tolist() == [0.25, 0.0, -0.25, -0.25]
-    assert found.rose.tolist() == [True, False, False, False]
-    assert found.unweighted.maximum == 1.0
-    assert found.unweighted.iqr == 0.8125 - 0.1875
-    assert found.unweighted.share_above == 0.5
-    assert found.weighted.share_above == 0.25  # 0.5 is not above 0.5
-    assert risk_summary([0.2]).iqr == 0.0
-
-
 @given(pairs, st.sampled_from([0.125, 0.25, 0.5]))
 @few
 def test_against_a_loop(pair, rise):

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws import Column, InputError, Schema
 from pyvws.commands.cli import app
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_CHOSEN,
     FineCounts,
@@ -26,7 +27,6 @@ from pyvws.mechanisms.counts.chosen_cells import (
     recoded,
     within_cells,
 )
-from pyvws.mechanisms.counts.coding import counted_columns
 from pyvws.release.reproduce import ReleasedCounts
 from pyvws.report.output_folder import dataset_files
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws import Column, Schema
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     fine_cells,
@@ -14,7 +15,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
     most_fine_cells,
     within_cells,
 )
-from pyvws.mechanisms.counts.coding import CountedColumn, counted_columns
+from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.fine_shapes import expected_records
 
 AMOUNT = Column(

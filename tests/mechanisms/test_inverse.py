@@ -21,15 +21,6 @@ above_0 = st.floats(1e-3, 1e3)
 
 
 @pytest.mark.quick
-def test_three_records_by_hand() -> None:
-    assert vws.inverse_weights([0.5, 2.0, 8.0], t=2.0).tolist() == [1.0, 1.0, 0.25]
-    assert vws.inverse_weights([0.5, 2.0, 8.0], t=2.0, power=0.5).tolist() == [1.0, 1.0, 0.5]
-    assert vws.inverse_weights([8.0, 8.0], t=2.0, power=2.0).tolist() == [0.0625] * 2
-    assert vws.inverse_weights([0.0, math.inf], t=2.0).tolist() == [1.0, 0.0]
-    assert vws.inverse_weights([3.0], t=1.5).tolist() == [0.5]
-
-
-@pytest.mark.quick
 @given(bounds_lists, above_0, st.sampled_from([0.5, 1.0, 2.0]) | above_0)
 @few
 def test_against_a_loop_and_no_other_record_counts(

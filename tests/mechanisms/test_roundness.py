@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws import Column, Schema
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.chosen_cells import FineCounts, fine_cells, fine_column, within_cells
-from pyvws.mechanisms.counts.coding import CountedColumn, counted_column, counted_columns
+from pyvws.mechanisms.counts.coding import CountedColumn, counted_column
 from pyvws.mechanisms.counts.roundness import Roundness, roundness_of
 from pyvws.release.reproduce import ReleasedCounts
 from pyvws.report.output_folder import dataset_files
@@ -73,7 +74,7 @@ def test_a_number_is_in_the_class_of_its_roundest_unit(
 
 def test_records_without_a_number_are_in_no_class() -> None:
     column = counted_column("x", Column(model="normal", range=(0, 90), decimals=0, missing="N"))
-    codes, values = column.read(nw_series(["20", "N", "?", "91", None, "35"]))
+    codes, values = column.read(nw_series(["20", "N", "?", "91", None, "35"]).to_frame())
     assert classes_of(column).codes(codes, values).tolist() == [0, -1, -1, -1, -1, 1]
     unread = classes_of(column).codes(np.array([1], dtype=np.int32), np.array([np.nan]))
     assert unread.tolist() == [-1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pyvws import Column, Schema
-from pyvws.mechanisms.counts.coding import counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.skips import skips_of
 
 

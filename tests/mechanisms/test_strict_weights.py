@@ -21,7 +21,7 @@ from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS
 from pyvws.synthesis.reference import Reference
-from pyvws.weights.weights import column_weights, fixed_scale_risks, fixed_scale_weights
+from pyvws.weights.weights import column_weights, fixed_scale_weights
 
 # Told to the agency where a table is so small, or its draws so far, that nothing is inside.
 pytestmark = pytest.mark.filterwarnings("ignore:epsilon clamps every record")
@@ -200,16 +200,6 @@ def test_constants_of_the_table_are_noticed(
     monkeypatch.setattr(*place, planted)
     with pytest.raises(AssertionError):
         refuse_a_moved_weight("normal", mechanism)
-
-
-def test_the_maps_by_hand() -> None:
-    assert column_weights([0.0, 0.3, 1.0]).tolist() == [0.0, 0.3, 1.0]
-    assert column_weights([0.0, 0.5, 1.0], c=2.0, g=-0.5).tolist() == [0.0, 0.5, 1.0]
-    sizes = [0.0, 1.0, 2.0, 3.0, 9.0, np.inf, np.nan]
-    assert fixed_scale_risks(sizes, low=1.0, high=3.0).tolist() == [0, 0, 0.5, 1, 1, 1, 1]
-    made = fixed_scale_weights(sizes, low=1.0, high=3.0, c=0.5, g=0.25)
-    assert made.tolist() == [0.75, 0.75, 0.5, 0.25, 0.25, 0.0, 0.0]
-    assert fixed_scale_weights(sizes, high=4.0).tolist() == [1, 0.75, 0.5, 0.25, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -141,15 +141,6 @@ def independent(model, q, y, X, weights):
     return total + weights @ RECORDS[model.name](draws, y, X)[0]
 
 
-def test_three_records_by_hand():
-    y, X = np.array([0.0, 2.0, 2.0]), np.ones((3, 1))
-    target = PseudoPosterior(find_model("poisson"), make_cells(y, X), np.array([1.0, 0.5, 0.25]))
-    value, gradient = target.density_and_gradient()(np.array([0.5, 0.0]))
-    prior = -0.125 - 2 * np.log(4 / 3)
-    assert value == pytest.approx(prior + 1.5 * 0.5 - 1.75 * np.exp(0.5), rel=1e-14)
-    assert gradient[0] == pytest.approx(-0.5 + 1.5 - 1.75 * np.exp(0.5), rel=1e-14)
-
-
 @pytest.mark.runs
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("K", SIZES)
@@ -194,17 +185,6 @@ def test_log_likelihood_against_scipy_and_cells_against_records(name, K):
     for q in model.unconstrain(draws)[:5]:
         np.testing.assert_allclose(in_cells(q)[0], one_by_one(q)[0] + constant, rtol=1e-13)
         np.testing.assert_allclose(in_cells(q)[1], one_by_one(q)[1], rtol=1e-10, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_special_weights_collapse(name):
-    model, y, X, _ = table(name, 3)
-    whole = PseudoPosterior(model, make_cells(y, X), np.r_[np.ones(60), np.zeros(60)])
-    half = PseudoPosterior(model, make_cells(y[:60], X[:60]), np.ones(60))
-    for q in points(whole, 3):
-        one, other = whole.density_and_gradient()(q), half.density_and_gradient()(q)
-        assert one[0] == pytest.approx(other[0], rel=1e-12)
-        np.testing.assert_allclose(one[1], other[1], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)

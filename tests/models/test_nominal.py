@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 from scipy.special import log_softmax, softmax
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal
 
 import pyvws as vws
 from pyvws import InputError, Logistic, Nominal
@@ -31,16 +31,6 @@ def assert_gradient(density, q):
         step = 1e-6 * (np.arange(len(q)) == d)
         slope = (density(q + step)[0] - density(q - step)[0]) / 2e-6
         assert gradient[d] == pytest.approx(slope, rel=1e-5, abs=1e-5)
-
-
-@pytest.mark.runs
-def test_three_records_by_hand():
-    model = Nominal(levels=("a", "b", "c"))
-    cells = make_cells(np.array([1.0, 2.0, 3.0]), np.ones((3, 1)))
-    draws = {"beta": np.log([[[2.0], [5.0]]])}  # Odds 1 : 2 : 5.
-    found = model.log_likelihood(draws, cells)[0, cells.cell_of_record]
-    assert np.exp(found) == pytest.approx([1 / 8, 2 / 8, 5 / 8], rel=1e-14)
-    assert model.saturated(cells).tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.runs
@@ -140,39 +130,6 @@ def test_rows_of_categories_share_sums_and_records_of_weight_0_leave(seed, L, fa
     assert found == pytest.approx(weights @ log_lik - (q @ q) / 8.0, rel=1e-12)
     slopes = (X.T @ (weights[:, None] * rest[:, 1:]) - beta / 4.0).ravel()
     assert np.allclose(gradient, slopes, rtol=1e-9, atol=1e-9 * far)
-
-
-@few
-@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 4), st.floats(0.1, 10.0))
-def test_with_an_sd_the_prior_is_normal_and_the_density_concave(seed, K, L, sd):
-    rng, _, y, model, cells = table(seed, K=K, L=L, sd=sd)
-    weights = rng.random(len(y))
-    density = PseudoPosterior(model, cells, weights).density_and_gradient()
-
-    def expected(q):
-        draws = model.constrain(q[None, :], K)
-        found = model.log_likelihood(draws, cells)[0, cells.cell_of_record]
-        return norm.logpdf(draws["beta"], scale=sd).sum() + weights @ found
-
-    points = rng.normal(size=(3, model.dimension(K)))
-    assert points.shape[1] == K * (L - 1)
-    values = [density(q)[0] - expected(q) for q in points]
-    assert np.allclose(values, values[0], atol=1e-8)
-    assert_gradient(density, points[0])
-    middle = density(points[:2].mean(axis=0))[0]
-    assert middle >= (density(points[0])[0] + density(points[1])[0]) / 2.0
-
-
-@few
-@given(st.integers(0, 10**6))
-def test_two_levels_are_the_logistic_family(seed):
-    rng, X, y, model, cells = table(seed, L=2)
-    weights = rng.random(len(y))
-    q = rng.normal(size=model.dimension(3))
-    ours = PseudoPosterior(model, cells, weights).density_and_gradient()(q)
-    other = PseudoPosterior(Logistic(), make_cells(y - 1.0, X), weights).density_and_gradient()(q)
-    assert ours[0] == pytest.approx(other[0], rel=1e-10)
-    assert np.allclose(ours[1], other[1], atol=1e-9)
 
 
 @pytest.mark.runs

@@ -92,19 +92,6 @@ def test_density_against_an_independent_formula(K):
     np.testing.assert_allclose(gaps, gaps[0], rtol=1e-11)  # one constant
 
 
-def test_one_record_by_hand():
-    # Components at 0 and 2, both of sd 1 and share 1/2: the record at 2 is nearer the second.
-    model = NormalMixture(components=2, smallest_sd=0.0)
-    draw = {
-        "beta": np.array([[[0.0], [2.0]]]),
-        "sigma": np.ones((1, 2)),
-        "pi": np.array([[0.5, 0.5]]),
-    }
-    cells = make_cells(np.array([2.0]), np.ones((1, 1)))
-    expected = math.log(0.5 * (math.exp(-2.0) + 1.0) / math.sqrt(2.0 * math.pi))
-    assert model.log_likelihood(draw, cells)[0, 0] == pytest.approx(expected, rel=1e-15)
-
-
 @pytest.mark.parametrize("K", SIZES)
 def test_gradient_against_central_differences(K):
     mixed, y, _, _ = target_of(K)
@@ -147,30 +134,6 @@ def test_the_density_does_not_know_labels(order, seed):
     assert density(swapped)[0] == pytest.approx(density(q)[0], rel=1e-12)
     compared = MIXTURE.diagnosed(np.array([q, swapped]), K)
     np.testing.assert_allclose(compared[0], compared[1], rtol=1e-12, atol=1e-12)
-
-
-def test_one_component_is_a_normal_regression():
-    y, X, _ = table(3)
-    cells = make_cells(y, X)
-    single = NormalMixture(components=1, smallest_sd=0.0)
-    draws = single.constrain(points(single.dimension(3), 10), 3)
-    alone = {"beta": draws["beta"][:, 0], "sigma": draws["sigma"][:, 0]}
-    np.testing.assert_allclose(
-        single.log_likelihood(draws, cells),
-        find_model("normal").log_likelihood(alone, cells),
-        rtol=1e-12,
-    )
-
-
-def test_records_of_weight_zero_are_not_seen():
-    y, X, _ = table(3)
-    half = np.r_[np.ones(40), np.zeros(40)]
-    whole = PseudoPosterior(MIXTURE, make_cells(y, X), half)
-    kept = PseudoPosterior(MIXTURE, make_cells(y[:40], X[:40]), np.ones(40))
-    for q in points(whole.dimension, 3):
-        one, other = whole.density_and_gradient()(q), kept.density_and_gradient()(q)
-        assert one[0] == pytest.approx(other[0], rel=1e-12)
-        np.testing.assert_allclose(one[1], other[1], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.runs

@@ -23,17 +23,6 @@ def saturated(name, y, **settings):
     return model.saturated(make_cells(outcome, np.ones((len(outcome), 1))))
 
 
-def test_three_records_by_hand():
-    found = saturated("poisson", [0.0, 1.0, 2.0])
-    np.testing.assert_allclose(found, [0.0, -1.0, 2.0 * np.log(2.0) - 2.0 - np.log(2.0)])
-    assert saturated("negative-binomial", [7.0]) == saturated("poisson", [7.0])
-    assert saturated("logistic", [0.0, 1.0]).tolist() == [0.0, 0.0]
-    assert saturated("ordinal", [1.0, 2.0], levels=(1, 2, 3)).tolist() == [0.0, 0.0]
-    for name in ("normal", "normal-mixture"):
-        expected = stats.norm.logpdf(0.0, scale=0.2)
-        assert saturated(name, 5.0, smallest_sd=0.2) == pytest.approx(expected)
-
-
 @given(counts, st.floats(0.01, 100.0), st.floats(1e-3, 1e6))
 def test_no_count_is_likelier(y, share, phi):
     mu = max(y * share, 1e-9)

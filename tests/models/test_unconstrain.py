@@ -18,16 +18,6 @@ def test_it_undoes_constrain(name, K):
     np.testing.assert_allclose(model.unconstrain(model.constrain(q, K)), q, atol=TOLERANCE)
 
 
-def test_by_hand_for_two_columns():
-    draws = {
-        "beta": np.array([[1.0, 2.0]]),
-        "sigma_beta": np.array([[1.0, np.e]]),
-        "L_beta": np.array([[[1.0, 0.0], [0.6, 0.8]]]),
-    }
-    expected = [[1.0, 2.0, 0.0, 1.0, np.arctanh(0.6)]]
-    np.testing.assert_allclose(MODELS["poisson"].unconstrain(draws), expected, rtol=1e-15)
-
-
 def test_a_singular_factor_is_infinite_and_does_not_raise():
     draws = {
         "beta": np.zeros((1, 2)),

@@ -67,56 +67,6 @@ def test_each_term_is_replaced_by_its_clamp(name, kind):
         np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-3)
 
 
-@EACH
-def test_inside_the_window_the_gradient_is_the_weighted_densitys(name, kind):
-    """With the weights of records outside set to 0: there is no second likelihood."""
-    target = seeded(name)
-    for point in points(target):
-        epsilon = middle(target, point, kind)
-        low, high = Clamp(epsilon, kind).window
-        terms = weighted_terms(target, point, kind)
-        inside = (low < terms) & (terms < high)
-        free = replace(target, weights=np.where(inside, target.weights, 0.0))
-        _, expected = free.density_and_gradient()(point)
-        _, gradient = with_clamp(target, epsilon, kind).density_and_gradient()(point)
-        np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.runs
-@EACH
-def test_a_wide_window_is_no_clamp_and_a_tiny_one_leaves_the_prior(name, kind):
-    target = seeded(name)
-    prior = replace(target, weights=np.zeros(80)).density_and_gradient()
-    free, tiny = with_clamp(target, 2e6, kind), with_clamp(target, 1e-9, kind)
-    gaps = []
-    for point in points(target):
-        terms = weighted_terms(target, point, kind)
-        inside = (kind == "half") | (terms < 0.0)  # At 0 a deviance is as small as it can be.
-        whole = replace(target, weights=np.where(inside, target.weights, 0.0))
-        value, gradient = whole.density_and_gradient()(point)
-        same, same_gradient = free.density_and_gradient()(point)
-        gaps.append(value - same)
-        np.testing.assert_allclose(same_gradient, gradient, rtol=1e-9, atol=1e-9)
-        if (np.abs(terms[target.weights > 0]) > 1e-9).all() or kind == "half":
-            slope = tiny.density_and_gradient()(point)[1]
-            np.testing.assert_array_equal(slope, prior(point)[1])
-    if kind == "half":
-        np.testing.assert_allclose(gaps, gaps[0], atol=1e-9 * (1 + abs(gaps[0])))  # one constant
-
-
-def test_a_weight_of_zero_adds_nothing_and_equal_records_are_one_term():
-    y = np.array([3.0, 3.0, 3.0, 900.0])
-    weights = np.array([1.0, 1.0, 0.5, 0.0])
-    model = find_model("poisson")
-    many = PseudoPosterior(model, make_cells(y, np.ones((4, 1))), weights, Clamp(4.0))
-    few = PseudoPosterior(model, make_cells(y[:3], np.ones((3, 1))), weights[:3], Clamp(4.0))
-    for q in np.random.default_rng(1).normal(size=(5, 2)):
-        for one, other in zip(
-            many.density_and_gradient()(q), few.density_and_gradient()(q), strict=True
-        ):
-            np.testing.assert_allclose(one, other, rtol=1e-14)
-
-
 @KINDS
 def test_where_every_term_is_below_the_window_only_the_prior_is_left(kind):
     """At means so far above the counts that each record with a weight has the least term."""

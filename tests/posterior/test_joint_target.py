@@ -73,23 +73,6 @@ def half_outside(target, q):
     return replace(target, clamp=Clamp(float(epsilon), target.clamp.kind))
 
 
-def test_three_records_by_hand():
-    """Two columns of a coin: sums of -2 log 2, in a window that ends above it, and below it."""
-    truth, other = [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]
-    columns = conditional("a", Logistic(), truth), conditional("b", Logistic(), other)
-    q, both = np.zeros(4), 2.0 * np.log(0.5)
-    for weights, epsilon, terms in (
-        ([1.0, 1.0, 1.0], 2.0, [both, both, both]),
-        ([1.0, 0.5, 0.0], 2.0, [both, 0.5 * both, 0.0]),
-        ([1.0, 0.5, 1.0], 1.0, [-1.0, 0.5 * both, -1.0]),
-    ):
-        target = JointTarget(columns, np.array(weights), Clamp(epsilon, "deviance"))
-        value = target.density_and_gradient()(q)[0]
-        assert value - log_prior(target, q) == pytest.approx(sum(terms), abs=1e-12)
-        unclamped = np.multiply(weights, both)
-        np.testing.assert_allclose(target.terms()(q), unclamped, atol=1e-12)
-
-
 @KINDS
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 12), epsilon=st.floats(0.5, 12.0))
 @settings(max_examples=30)
@@ -138,20 +121,6 @@ def test_the_gradient_is_the_slope_off_the_edges(kind):
         np.testing.assert_allclose(density(q)[1], numeric, rtol=1e-4, atol=1e-3)
 
 
-@KINDS
-def test_inside_the_window_each_block_is_the_columns_weighted_density(kind):
-    target = JointTarget(*table(), Clamp(3.0, kind))
-    for q in points(target):
-        at = half_outside(target, q)
-        terms = at.terms()(q)
-        low, high = at.clamp.window
-        kept = np.where((low < terms) & (terms < high), at.weights, 0.0)
-        gradient = at.density_and_gradient()(q)[1]
-        for of, block in zip(at.columns, at.blocks(), strict=True):
-            free = PseudoPosterior(of.model, of.cells, kept).density_and_gradient()
-            np.testing.assert_allclose(gradient[block], free(q[block])[1], rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize(("name", "kind"), CLAMPED)
 def test_one_column_is_the_columns_own_clamped_target(name, kind):
     one = replace(seeded_target(name, 80, 2, seed=3), clamp=Clamp(4.0, kind))
@@ -163,66 +132,6 @@ def test_one_column_is_the_columns_own_clamped_target(name, kind):
         )
         assert value == own
         np.testing.assert_array_equal(gradient, slope)
-
-
-@KINDS
-def test_the_order_of_columns_and_of_records_does_not_matter(kind):
-    columns, weights = table()
-    target = JointTarget(columns, weights, Clamp(4.0, kind))
-    turned = JointTarget(columns[::-1], weights, Clamp(4.0, kind))
-    order = np.random.default_rng(2).permutation(len(weights))
-    shuffled = tuple(
-        replace(of, cells=replace(of.cells, cell_of_record=of.cells.cell_of_record[order]))
-        for of in columns
-    )
-    mixed = JointTarget(shuffled, weights[order], Clamp(4.0, kind))
-    blocks = target.blocks()
-    for q in points(target):
-        value, gradient = target.density_and_gradient()(q)
-        again, slope = mixed.density_and_gradient()(q)
-        assert again == pytest.approx(value, rel=1e-13)
-        np.testing.assert_allclose(slope, gradient, rtol=1e-9, atol=1e-9)
-        np.testing.assert_array_equal(mixed.terms()(q), target.terms()(q)[order])
-        backwards = np.concatenate([q[block] for block in blocks[::-1]])
-        other, slopes = turned.density_and_gradient()(backwards)
-        assert other == pytest.approx(value, rel=1e-13)
-        found = [slopes[block] for block in turned.blocks()[::-1]]
-        np.testing.assert_allclose(np.concatenate(found), gradient, rtol=1e-9, atol=1e-9)
-
-
-@KINDS
-def test_a_wide_window_is_no_clamp_and_a_tiny_one_leaves_the_prior(kind):
-    columns, weights = table()
-    wide = JointTarget(columns, weights, Clamp(2e6, kind))
-    tiny = JointTarget(columns, weights, Clamp(1e-9, kind))
-    none = replace(wide, weights=np.zeros(len(weights)))
-    for q in points(wide):
-        terms = [
-            weights @ column_terms(of, block, q, kind)
-            for of, block in zip(columns, wide.blocks(), strict=True)
-        ]
-        value = wide.density_and_gradient()(q)[0]
-        assert value == pytest.approx(log_prior(wide, q) + sum(terms), rel=1e-12)
-        prior = none.density_and_gradient()(q)
-        assert prior[0] == pytest.approx(log_prior(wide, q), rel=1e-12)
-        np.testing.assert_array_equal(tiny.density_and_gradient()(q)[1], prior[1])
-
-
-def test_the_window_is_of_the_whole_sum():
-    """Each column's terms lie within a window that their sum leaves."""
-    columns, _ = table()
-    weights = np.ones(60)
-    target = JointTarget(columns, weights, Clamp(4.0, "deviance"))
-    q = np.zeros(target.dimension)
-    alone = [
-        column_terms(of, block, q, "deviance")
-        for of, block in zip(columns, target.blocks(), strict=True)
-    ]
-    left = sum(alone) < -4.0
-    split = left & (np.min(alone, axis=0) > -4.0)
-    assert split.sum() > 5
-    value = target.density_and_gradient()(q)[0] - log_prior(target, q)
-    assert value == pytest.approx(np.clip(sum(alone), -4.0, 0.0).sum(), rel=1e-12)
 
 
 def test_equal_records_are_one_term_and_tallied_tables_count_them():

@@ -72,7 +72,7 @@ def test_intervals_of_a_table_are_shorter_and_say_which_were_counted(written: Pa
         assert one["standard_error"] >= other["standard_error"]
         assert one["counted"] == other["counted"] == (one["column"] == "b")
     ended = CliRunner().invoke(app, list(words))
-    assert "4 figures were counted. 4 others rest on the model." in ended.output
+    assert "4 figures were counted. 4 others depend on the model." in ended.output
 
 
 def test_a_regression_says_whether_its_columns_were_counted(written: Path) -> None:

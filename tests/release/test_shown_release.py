@@ -91,4 +91,6 @@ def test_a_schema_shows_its_columns_and_says_where_it_is_confidential() -> None:
     assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
     assert "m&lt;" in shown
     assert "confidential" not in shown
-    assert "confidential" in vws.Schema(columns, reviewed=False)._repr_html_()
+    proposed = vws.Schema(columns, reviewed=False)
+    assert "confidential" in proposed._repr_html_()
+    assert repr(proposed) == "Schema(under review, 2 columns: sex, pay)"

@@ -191,11 +191,6 @@ def test_risks_count_records_in_products_of_balls() -> None:
     assert np.allclose(run.own.risk, 1.0 - inside.sum(axis=1) / N)
 
 
-def test_a_searched_epsilon_holds_for_the_table() -> None:
-    made = released(epsilon=8.0, datasets=2)
-    assert made.summary["privacy"]["epsilon_per_dataset"] <= 8.0
-
-
 def test_every_kind_of_table_gives_the_same_values_and_its_own_types() -> None:
     given = {name: list(values) for name, values in TABLE.items()}
     frames = [pl.DataFrame(given), pl.DataFrame(given).to_arrow(), TABLE]

@@ -24,7 +24,7 @@ from pyvws.evaluation.known_keys import KnownKeys
 from pyvws.evaluation.table_risk import RiskScore, table_risk
 from pyvws.report.board_decision import BoardCheck, checks
 from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
-from pyvws.report.output_folder import PublicPart, read_confidential, read_public
+from pyvws.report.output_folder import DatasetFile, PublicPart, read_confidential, read_public
 from pyvws.report.page import Heading
 from pyvws.report.public_page import public_page, statement_facts
 from pyvws.report.reports import write_pages
@@ -101,14 +101,13 @@ def test_words_name_what_the_claim_rests_on() -> None:
 def test_a_guess_at_values_costs_twice_where_a_record_is_left_out() -> None:
     """The factor e^ε of leave-one-out is of presence alone: two tables with one record each."""
     left_out, _ = _words(guarantee="dp")
-    assert "that the table has a certain record" in left_out
-    assert "double ε" in left_out
-    replaced, _ = _words(guarantee="dp", neighbours="replace-one")
-    assert "that a record has certain values" in replaced
+    assert "For a guess at values, ε counts twice." in left_out
+    for kind, beliefs in (("leave-one-out", ["2.7 %", "7 %"]), ("replace-one", ["2.7 %"])):
+        replaced, rows = _words(guarantee="dp", neighbours=kind)
+        assert list(rows[0][3:]) == beliefs
     assert "twice" not in replaced
     units, _ = _words(unit_of_privacy="all records of one household")
     assert "adding or removing all records of one household" in units
-    assert "the table has these records" in units
     shown = [{"key": "records"}]
     assert "number of records" in _words(guarantee="asymptotic-dp", caveat_keys=shown)[0]
     assert "number of records" not in left_out
@@ -177,7 +176,7 @@ def test_the_board_decides_on_sheets_before_the_appendix(folder: Path) -> None:
     exact = read_confidential(folder / "out").summary["privacy"]
     replaced = exact["epsilon_by_neighbours"]["replace-one"]["of_window"]
     assert f"{number(replaced)} where a record is replaced" in sheets
-    for part in ("What epsilon says", "Use", "Risks by keys"):
+    for part in ("What epsilon says", "Risks by keys"):
         assert rows_of(sheets, part)
     assert 'id="decision"' in sheets
     assert 'id="statement"' in appendix
@@ -421,3 +420,36 @@ def test_each_epsilon_at_the_top_has_its_neighbours() -> None:
     del privacy["certified"]
     notes = {name: note for name, _, note in statement_facts(privacy, "9")}
     assert notes["ε of a dataset"] == notes["Unit of privacy"] == "leave-one-out neighbours"
+
+
+@pytest.mark.parametrize(
+    ("largest", "lost", "tones"), [(2.0, 40, ("bad", "warn")), (0.5, 0, ("good", "good"))]
+)
+def test_the_board_reads_of_delta_cap_schema_window_and_audit(
+    largest: float, lost: int, tones: tuple[str, str]
+) -> None:
+    privacy = {
+        **_BARE,
+        **{"delta": 1e-6, "unit_column": "home", "counts": {"cap": 2}, "epsilon_of_window": 0.7},
+        "relies_on": {"public_settings": {"schema": "schema.toml"}},
+    }
+    public = PublicPart(
+        privacy, [DatasetFile(Path("x"), 1000, 1, "")], [], None, [], {"records": 3}
+    )
+    summary = {
+        **{"privacy": privacy, "records": 1000, "records_in_no_cell": {"records": lost}},
+        "audit": {"largest": largest, "stated": 1.0},
+    }
+    said = {check.text: check.tone for check in checks(public, summary, None)}
+
+    def tone(words: str) -> str:
+        (found,) = (tone for text, tone in said.items() if words in text)
+        return found
+
+    assert tone("δ = 1e-06 is small for 1,000 rows") == "good"
+    assert tone("With weights held fixed a dataset has 0.7") == "warn"
+    assert tone("every entry of the schema is known") == "warn"
+    assert tone(f"the largest loss is {largest:g}, and 1 is stated") == tones[0]
+    assert tone(f"At most 2 records of each home were counted. That left out {lost} ") == tones[1]
+    for text in said:
+        assert max(len(x.split()) for x in re.split(r"(?<=[.:]) (?=[A-Z])", text)) <= 25

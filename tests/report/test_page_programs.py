@@ -1,7 +1,9 @@
 """The programs of the public page: in both languages they give what `pyvws combine` gives."""
 
+import ast
 import html
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from documents import ROOT
+from page_tables import rows_of
 from refusals import refused
 from typer.testing import CliRunner
 
@@ -120,51 +124,149 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return folder
 
 
-def program(out: Path, language: str) -> tuple[str, str]:
-    """The text of a page's program, and its formula."""
+def blocks(out: Path) -> dict[str, str]:
+    """The programs of a public page by their ids."""
     page = public_page(read_public(out))
-    found = {
-        name: html.unescape(text)
-        for name, text in re.findall(r'<pre [^>]*id="(python|r)">(.*?)</pre>', page, flags=re.S)
-    }
-    formula = re.search(r"lm\((.*), data = data\)", found["r"])
-    assert formula is not None
-    return found[language], formula[1]
+    found = re.findall(r'<pre [^>]*id="([^"]*)">(.*?)</pre>', page, flags=re.S)
+    return {name: html.unescape(text) for name, text in found}
+
+
+def formula_of(text: str) -> str:
+    """The formula of a page's program."""
+    found = re.search(r'combine_formula\("\.", (".*?[^\\]")\)', text)
+    assert found is not None
+    return str(json.loads(found[1]))
+
+
+def command(out: Path, *words: str) -> Any:
+    """What a command says of the folder, as JSON."""
+    ended = CliRunner().invoke(app, [words[0], str(out), *words[1:], "--json"])
+    assert ended.exit_code == 0, ended.output
+    return json.loads(ended.stdout)
 
 
 def combined(out: Path, formula: str) -> np.ndarray[Any, Any]:
     """Estimates and ends of intervals (K, 3) by the command."""
-    ended = CliRunner().invoke(app, ["combine", str(out), "--formula", formula, "--json"])
-    assert ended.exit_code == 0, ended.output
-    rows = json.loads(ended.stdout)["coefficients"].values()
+    rows = command(out, "combine", "--formula", formula)["coefficients"].values()
     return np.array([[row["estimate"], row["lower"], row["upper"]] for row in rows])
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of R that has the R package."""
+    found = tmp_path_factory.mktemp("library")
+    words = ["R", "CMD", "INSTALL", "--no-docs", f"--library={found}", ROOT / "r_package/pyvws"]
+    subprocess.run(words, capture_output=True, check=True)
+    return found
+
+
 @pytest.mark.parametrize("name", RELEASES)
-def test_a_program_gives_what_the_command_gives(
-    written: Callable[[str], Path], name: str, language: str
+def test_three_lines_of_python_give_what_the_commands_give(
+    written: Callable[[str], Path],
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = written(name)
-    text, own = program(out, language)
-    if language == "r" and RELEASES[name][1] == "parquet":
-        found = subprocess.run(["Rscript", "-e", "library(nanoparquet)"], capture_output=True)
-        if found.returncode:
-            pytest.skip("R's package nanoparquet is not installed")
-    command = [sys.executable, "-c"] if language == "python" else ["Rscript", "--vanilla", "-e"]
-    for formula in (own, *RELEASES[name][2]):
-        run = subprocess.run(
-            [*command, text.replace(own, formula)],
-            cwd=out / "release", capture_output=True, text=True, check=False,
-        )  # fmt: skip
+    text = blocks(out)["python"]
+    assert text.count("\n") == 2
+    own = formula_of(text)
+    assert not own.endswith("~ 1")
+    monkeypatch.chdir(out / "release")
+    exec(text, {})
+    found = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
+    np.testing.assert_allclose(list(found.values()), combined(out, own), rtol=1e-9)
+    for formula in RELEASES[name][2]:
+        found = vws.combine_formula(out, formula)
+        ends = [(one.estimate, *one.interval()) for one in found.values()]
+        np.testing.assert_allclose(ends, combined(out, formula), rtol=1e-9)
+    told = re.search(r'tabulate\("\.", (.*)\)\.frame', text)
+    assert told is not None
+    asked = eval(f"dict({told[1]})")
+    words = [x for key, value in asked.items() for x in (f"--{key}", value) if x is not True]
+    rows = command(out, "tabulate", *words)["rows"]
+    figures = vws.tabulate(".", **asked).figures
+    assert [one.estimate for one in figures] == pytest.approx([row["estimate"] for row in rows])
+    with refused("folder-of-datasets", folder=out / "confidential"):
+        vws.tabulate(out / "confidential", count=True)
+
+
+@pytest.mark.r
+@pytest.mark.parametrize("name", ["lw", "noisy-counts", "one column"])
+def test_the_lines_of_r_give_the_same(
+    written: Callable[[str], Path], name: str, library: Path
+) -> None:
+    out = written(name)
+    text = blocks(out)["r"]
+    own = formula_of(text)
+    run = subprocess.run(
+        ["Rscript", "--vanilla", "-e", f'options(digits = 15); .libPaths("{library}"); {text}'],
+        cwd=out / "release", capture_output=True, text=True, check=False,
+        env={**os.environ, "RETICULATE_PYTHON": sys.executable},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+    lines = run.stdout[run.stdout.index("[,1]") :].splitlines()[1:]
+    found = np.array([line.split()[-3:] for line in lines], dtype=np.float64)
+    np.testing.assert_allclose(found, combined(out, own), rtol=1e-9)
+
+
+def test_the_page_says_what_is_counted_modelled_and_unsupported(
+    written: Callable[[str], Path],
+) -> None:
+    release = written("noisy-counts") / "release"
+    page = public_page(read_public(release.parent))
+    rows = {row[0]: row[1:] for row in rows_of(page, "What a figure rests on")}
+    counts = pd.read_parquet(release / "counts.parquet").query("set != 'records'")
+    drowned = int((counts["count"] < 2 * counts["scale"]).sum())
+    assert rows[f"of cells below twice their noise: {drowned} of {len(counts)}"][0] == "unsupported"
+    assert {row[0] for row in rows.values()} == {"counted", "modelled", "unsupported"}
+    held = [
+        (row[0], name) for row in rows_of(page, "What the noisy") for name in row[1].split(", ")
+    ]
+    for file in ("counts.parquet", "cells.parquet"):
+        if (release / file).is_file():
+            own = [name for of, name in held if of == file]
+            assert own == list(pd.read_parquet(release / file))
+    own = json.loads((release / "privacy.json").read_text())["counts"]["predicted"]
+    told = {row[0]: row[1] for row in rows_of(page, "How near a dataset should be")}
+    assert {name: told[f"score of {name}"] for name in own} == {
+        name: f"{score:.1f}" for name, score in own.items()
+    }
+    rows = {row[0]: row[1] for row in rows_of(public_page(read_public(written("lw"))), "What a")}
+    assert rows["of a synthetic column and its predictors"] == "modelled"
+    assert rows["of tails and of small groups"] == "unsupported"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["lw", "one column"])
+def test_a_dataset_is_read_with_dates_and_codes_as_they_are(
+    written: Callable[[str], Path], name: str, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = written(name) / "release"
+    text = blocks(out.parent)[f"read-{language}"]
+    cells = pd.read_csv(out / "synthetic-01.csv", dtype=str, keep_default_na=False)
+    if language == "python":
+        monkeypatch.chdir(out)
+        held: dict[str, Any] = {}
+        exec(text, held)
+        missing = held["data"].isna().sum().to_dict()
+        kinds = held["data"].dtypes.astype(str).to_dict()
+    else:
+        shown = "for (x in names(data)) cat(x, sum(is.na(data[[x]])), class(data[[x]]), '\\n')"
+        words = ["Rscript", "--vanilla", "-e", f"{text}\n{shown}"]
+        run = subprocess.run(words, cwd=out, capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr[-2000:]
-        lines = [
-            re.findall(r"-?\d+(?:\.\d*)?(?:e[+-]\d+)?", x)[-3:] for x in run.stdout.splitlines()
-        ]
-        found = np.array([x for x in lines if len(x) == 3], dtype=np.float64)
-        expected = combined(out, formula)
-        assert found.shape == expected.shape, run.stdout
-        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+        rows = [line.split() for line in run.stdout.splitlines()]
+        missing, kinds = {x[0]: int(x[1]) for x in rows}, {x[0]: x[2] for x in rows}
+    assert set(kinds) == {*cells}
+    if name == "lw":
+        codes = {"own": [""], "kind": ["9"], "rooms": ["8"], "pay": [""]}
+        assert kinds["day"].startswith(("Date", "datetime64"))
+    else:  # No schema says that an empty cell is a value.
+        codes = {name: ["", "NA"] for name in cells}
+        assert kinds["zone"] in ("character", "str", "object")  # 02139 stays as it is.
+    for column in cells:
+        assert missing[column] == cells[column].isin(codes.get(column, [])).sum(), column
 
 
 def test_no_program_gives_intervals_of_one_histogram(tmp_path: Path) -> None:

@@ -19,10 +19,18 @@ from refusals import refused
 import pyvws as vws
 from pyvws import Column, Schema, associations
 from pyvws.evaluation.one_column import LevelMargin
+from pyvws.report import page as page_module
 from pyvws.report import released_columns
+from pyvws.report.codebook import codebook
+from pyvws.report.deciding_pictures import (
+    column_pictures,
+    guess_picture,
+    noise_picture,
+    score_picture,
+)
 from pyvws.report.evidence import gather
 from pyvws.report.margins import NumberMargin, margin_of, scores_of
-from pyvws.report.output_folder import PublicPart, read_confidential, read_public
+from pyvws.report.output_folder import DatasetFile, PublicPart, read_confidential, read_public
 from pyvws.report.page import Heading, formatted
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ReportedColumn, read_values, valued
@@ -110,11 +118,11 @@ def test_the_codebook_says_what_the_schema_and_the_datasets_say(
 ) -> None:
     rows = {row[0]: row[1:] for row in rows_of(pages[0], "The columns.")}
     empty = np.mean([own.is_null().mean() for own in _own(made, "edu")])
-    assert rows["zip"] == ["released unchanged", "text", "000, 001, 002", "", ""]
+    assert rows["zip"] == ["released unchanged", "text", "000, 001, 002", "none", ""]
     assert rows["edu"] == ["synthetic", "text", "low, mid, high", f"empty: {empty:.1%}", ""]
-    assert rows["pay"] == ["synthetic", "numbers", "0 to 20, 2 decimals", "", ""]
-    assert rows["owner"] == ["synthetic", "numbers", "1, 2", "", ""]
-    assert rows["a <b>"] == ["synthetic", "numbers", "0 to 50, whole numbers", "", ""]
+    assert rows["pay"] == ["synthetic", "numbers", "0 to 20, 2 decimals", "none", ""]
+    assert rows["owner"] == ["synthetic", "numbers", "1, 2", "none", ""]
+    assert rows["a <b>"] == ["synthetic", "numbers", "0 to 50, whole numbers", "none", ""]
 
 
 def test_columns_are_read_as_the_schema_says(made: Path) -> None:
@@ -157,7 +165,7 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
 
 
 def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> None:
-    for page, images in zip(pages, (3, 7), strict=True):
+    for page, images in zip(pages, (6, 11), strict=True):
         assert page.count("<img ") == images
         assert "<b>'" not in page
         assert "a <b>" not in page
@@ -165,10 +173,10 @@ def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> Non
         levels = [int(level) for level in re.findall(r"<h(\d)", page)]
         assert all(after <= before + 1 for before, after in pairwise(levels))
         assert all(len(alt) > 30 for alt in re.findall(r'<img [^>]*alt="([^"]*)"', page))
-    assert "combine_formula(datasets, &#39;`a &lt;b&gt;` ~ zip + edu&#39;)" in pages[0]
+    assert 'combine_formula(".", "`a <b>` ~ zip + edu")' in html.unescape(pages[0])
 
 
-def test_programs_take_a_number_with_empty_cells_and_none_with_codes(tmp_path: Path) -> None:
+def test_programs_take_numbers_with_empty_cells_and_with_codes(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     table = pd.DataFrame({"pay": TABLE["pay"].where(TABLE["owner"] == 1), "aid": TABLE["owner"]})
     cuts = {"model": "normal", "range": (0.0, 20.0), "cuts": (8.0, 9.0, 10.0)}
@@ -177,10 +185,9 @@ def test_programs_take_a_number_with_empty_cells_and_none_with_codes(tmp_path: P
         table, schema=schema, mechanism="noisy-counts", epsilon=4, datasets=2, sweeps=5
     )
     public = read_public(release.write(tmp_path / "out"))
-    assert public.outcome == "pay"
-    assert [column.is_number_or_empty for column in public.columns] == [True, False]
-    page = public_page(public, _HEADING)
-    assert "combine_formula(datasets, &#39;pay ~ 1&#39;, of=&#39;population&#39;)" in page
+    assert public.outcome == "aid"
+    page = html.unescape(public_page(public, _HEADING))
+    assert 'combine_formula(".", "aid ~ pay")' in page
     assert "leave out records without a value" in page
     filled = [data["pay"].dropna() for data in release.datasets]
     found = vws.combine_formula(release.datasets, "pay ~ 1")["(Intercept)"]
@@ -246,7 +253,7 @@ def test_the_board_s_page_compares_columns_and_pairs(made: Path, pages: tuple[st
         *(levels[off], number(data[off]), number(own.mean(axis=0)[off])),
     ]
     pay = vws.ecdf_utility(TABLE["pay"], _own(made, "pay"))
-    numbers = {row[0]: row[1:] for row in rows_of(pages[1], "Numbers. U_m")}
+    numbers = {row[0]: row[1:] for row in rows_of(pages[1], "Numbers, the furthest first")}
     assert numbers["pay"][:2] == [f"{pay.maximum:.4f}", f"{pay.average:.6f}"]
     frames = [pl.read_csv(file) for file in sorted((made / "release").glob("*.csv"))]
     found = vws.table_utility(pl.from_pandas(TABLE), frames, schema=SCHEMA, s_pmse=False)
@@ -437,3 +444,50 @@ def test_the_public_page_has_new_ids_and_says_what_days_count_from(tmp_path: Pat
     ]
     (margin,) = [margin_of(public.values(column)) for column in public.synthetic]
     assert margin.name == "since, days since 2000-01-01"
+
+
+def test_very_many_columns_stand_in_groups_and_are_all_there() -> None:
+    levels = Column(role="synthesize", model="nominal", levels=["a", "b"])
+    numbers = Column(role="synthesize", model="normal", range=[0, 1])
+    columns = [
+        *(ReportedColumn(f"kind {place}", True, ("a", "b"), levels) for place in range(150)),
+        *(ReportedColumn(f"size {place}", True, None, numbers) for place in range(60)),
+    ]
+    privacy = {"mechanism": "lw", "columns": [], "columns_released_unchanged": []}
+    file = DatasetFile(Path("synthetic-01.csv"), 5, 1, "")
+    sheets = codebook(PublicPart(privacy, [file], columns, None, []))
+    assert [sheet.title.partition(". ")[0] for sheet in sheets] == [
+        "The columns that hold text: 150 of 210",
+        "The columns that hold numbers: 60 of 210",
+    ]
+    assert [row[0] for sheet in sheets for row in sheet.rows] == [one.name for one in columns]
+    named = html.unescape(page_module._environment().from_string("{{ x|named }}").render(x=columns))
+    assert named.endswith("'kind 23' and 186 more")
+
+
+def test_the_column_furthest_from_the_data_is_drawn_first() -> None:
+    margins = [
+        (gap, LevelMargin(f"g{gap}", ("a", "b"), np.array([[0.5, 0.5], [0.5 + gap, 0.5 - gap]])))
+        for gap in (0.1, 0.3, 0.2)
+    ]
+    told = [made.alt for made in column_pictures(margins)]
+    assert [re.search(r"g(0\.\d)", alt)[1] for alt in told] == ["0.3", "0.2", "0.1"]  # type: ignore[index]
+    assert "gap is 0.300" in told[0]
+    many = LevelMargin("$a_1$", tuple(map(str, range(90))), np.full((3, 90), 1 / 90))
+    one = NumberMargin("x", np.zeros((2, 4)), [np.arange(20.0), np.full(20, 3.0)])
+    for made in column_pictures([(0.0, many), (0.0, one)], beside_data=False):
+        assert "synthetic" in made.alt
+        assert made.width <= 340
+
+
+def test_cells_below_twice_their_noise_are_drowned() -> None:
+    drawn = noise_picture(np.array([90.0, 21.0, 19.0, -3.0]), np.full(4, 10.0))
+    assert "2 of 4 cells stand out of the noise" in drawn.alt
+    guess = guess_picture(
+        {"epsilon_total": 1.0, "neighbours": "leave-one-out", "unit_of_privacy": "one record"}
+    )
+    assert "in the table: 2.7 %; that its values are these: 7 %" in guess.alt
+    joint = {"score": 950.0, "independent": 900.0, "bootstrap": 990.0}
+    assert (
+        "independent columns 900, this release 950, a second sample 990" in score_picture(joint).alt
+    )

@@ -82,23 +82,6 @@ def test_importance_weights_give_bayes_rule_of_a_discrete_parameter(alpha):
     assert found[0] == pytest.approx(exact / exact.sum(), rel=1e-4)
 
 
-def test_a_lower_weight_tells_less():
-    """A record out of the fit leaves the prior; weights in between lie between."""
-    rng = np.random.default_rng(4)
-    rate = rng.uniform(80, 120, 400)
-    guesses = np.array([150.0, 90.0, 100.0])
-    log_guesses = stats.poisson.logpmf(guesses, rate[:, None])[:, None, :]
-    release = stats.poisson.logpmf(rng.poisson(115, 60), rate[:, None]).sum(axis=1)
-    risks = [
-        attribute_risk(log_guesses, release[:, None], weights=[alpha]).by_record[0]
-        for alpha in (0.0, 0.05, 0.2)
-    ]
-    assert risks == sorted(risks)
-    assert risks[0] == pytest.approx(1 / 3, rel=1e-12)
-    shares = attribute_risk(log_guesses, release[:, None], weights=[0.0], prior=[2.0, 1.0, 1.0])
-    assert shares.posterior[0] == pytest.approx([0.5, 0.25, 0.25], rel=1e-12)
-
-
 GOOD = ([[[-1.0, -2.0]]], [[-3.0]])
 
 

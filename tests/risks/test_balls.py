@@ -83,50 +83,6 @@ def test_against_loops(table, ball):
             assert not is_inside(ordered[h], y[i], reach[i], norm, closed)
 
 
-def test_two_outcomes_by_hand():
-    y = np.array([[10.0, 10.0], [11.0, 11.0], [12.0, 10.0]])
-    options = {"radius": 1.2, "radius_kind": "absolute"}
-    # Boxes: 1 and 2 are near each other, 2 and 3 too; 1 and 3 differ by 2 in the first outcome.
-    assert identification_risk(y, **options).tolist() == [1 / 3, 0.0, 1 / 3]
-    # Circles: neighbours are the root of 2 away, beyond 1.2.
-    assert identification_risk(y, norm="euclidean", **options).tolist() == [2 / 3] * 3
-    assert identification_risk(y, radius=[2.0, 0.5], radius_kind="absolute").tolist() == (
-        [1 / 3, 2 / 3, 1 / 3]
-    )
-    moved = np.array([[10.0, 12.0], [11.0, 11.0], [12.0, 10.0]])
-    assert identification_risk(y, [moved], **options).tolist() == [0.0, 0.0, 1 / 3]
-
-
-@pytest.mark.parametrize("norm", ["box", "euclidean"])
-@pytest.mark.parametrize(("closed", "counts"), [(True, [3, 3, 3]), (False, [2, 1, 2])])
-def test_an_edge_is_inside_a_closed_ball_alone(norm, closed, counts):
-    y = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
-    balls = make_balls(y, [2.0, 1.0], "absolute", norm)
-    assert count_inside(y, balls, np.zeros(3, dtype=np.intp), closed=closed).tolist() == counts
-
-
-@given(st.lists(whole, min_size=1, max_size=15), shapes_of_balls)
-@few
-def test_one_outcome_twice_is_one_outcome(values, ball):
-    kind, radius, _, _ = ball
-    options = {"radius": radius, "radius_kind": kind}
-    alone = identification_risk(values, **options)
-    column = np.array(values)[:, None]
-    assert (identification_risk(column, **options) == alone).all()
-    assert (identification_risk(column, norm="euclidean", **options) == alone).all()
-    assert (identification_risk(np.hstack([column, column]), **options) == alone).all()
-    box = identification_risk(np.hstack([column, column[::-1]]), **options)
-    ellipsoid = identification_risk(np.hstack([column, column[::-1]]), norm="euclidean", **options)
-    assert (ellipsoid >= box).all()
-    assert (box >= alone).all()
-
-
-def test_tables_of_any_kind():
-    rows = [[100.0, 1.0], [110.0, 5.0]]
-    for table in (pd.DataFrame(rows, index=[7, 7]), pl.DataFrame(rows, orient="row"), rows):
-        assert identification_risk(table, [table]).tolist() == [0.5, 0.5]
-
-
 @pytest.mark.parametrize(
     ("arguments", "key"),
     [

@@ -101,42 +101,6 @@ def test_against_every_pair(function, order, table, reach, unit):
     assert function(y, known=table[1], **options).tolist() == truth
 
 
-@functions
-@given(table=tables, reach=reaches, seed=st.integers(0, 2**32 - 1))
-@few
-def test_order_units_and_radius(function, order, table, reach, seed):
-    y, pattern = np.array(table[0]), np.array(table[1])
-    kind, radius = reach
-    options = {"radius": radius, "radius_kind": kind, "singletons": "weight-zero"}
-    found = function(y, known=pattern, **options)
-    shuffled = np.random.default_rng(seed).permutation(len(y))
-    moved = function(y[shuffled], known=pattern[shuffled], **options)
-    assert (moved == found[shuffled]).all()
-    assert (function(-y, known=pattern, **options) == found).all()
-    wider = {**options, "radius": 2 * radius}
-    assert (function(y, known=pattern, **wider) >= found).all()
-    if kind == "percentage":
-        assert (function(4.0 * y, known=pattern, **options) == found).all()
-    else:
-        assert (function(y + 64.0, known=pattern, **options) == found).all()
-    assert ((found >= 0) & (found <= 1)).all()
-
-
-def test_special_cases_collapse():
-    y = np.random.default_rng(5).normal(50, 20, 40)
-    assert (pairwise_weights(y, radius=1e6, radius_kind="fixed") == 1).all()
-    assert (pairwise_weights(y, c=0.0, g=0.4) == 0.4).all()
-    # Balls of one point: all but i and j are outside both.
-    assert (pairwise_weights(np.arange(1.0, 41.0), radius=1e-9) == 2 / 40).all()
-    assert (three_way_weights(np.arange(1.0, 41.0), radius=1e-9) == 3 / 40).all()
-    assert (four_way_weights(np.arange(1.0, 41.0), radius=1e-9) == 4 / 40).all()
-    assert (three_way_weights(y) >= pairwise_weights(y)).all()
-    assert (four_way_weights(y) >= three_way_weights(y)).all()
-    parts = pairwise_weights(y, known=np.arange(40) % 2)
-    assert (parts[::2] == pairwise_weights(y[::2])).all()
-    assert (parts[1::2] == pairwise_weights(y[1::2])).all()
-
-
 def test_records_without_a_pair_take_the_weight_that_is_asked_for():
     y, known = [100.0, 110.0, 400.0], ["a", "a", "b"]
     for option, weight in (("weight-zero", 0.0), ("weight-one", 1.0)):

@@ -490,26 +490,31 @@ def test_a_proposal_that_nobody_signed_is_never_strict(rows: Any, other: Any, ho
         assert b"Person" not in shown["schema.toml"]
 
 
+def run_twice(folder: Path, *given: str) -> Callable[..., Any]:
+    """The command on a table of counts: run with these words, and then by the file of that run."""
+    rng = np.random.default_rng(1)
+    pl.DataFrame({"y": rng.poisson(6, 90)}).write_csv(folder / "table.csv")
+
+    def run(*words: str) -> Any:
+        return CliRunner().invoke(app, ["synthesize", str(folder / "table.csv"), *words])
+
+    own = str(folder / "one/confidential/run.toml")
+    for out, words in (("one", given), ("two", ("--config", own))):
+        done = run(*words, "--out", str(folder / out))
+        assert done.exit_code == 0, done.output
+    return run
+
+
 def test_a_noisy_number_of_rows_from_the_command_line_is_repeated_by_its_own_file(
     tmp_path: Path,
 ) -> None:
     pytest.importorskip("opendp")
-    rng = np.random.default_rng(1)
-    pl.DataFrame({"y": rng.poisson(6, 90)}).write_csv(tmp_path / "table.csv")
     given = [
         *("--outcome", "y", "--model", "poisson", "--mechanism", "censored", "--weights", "none"),
         *("--epsilon", "20", "--datasets", "1", "--draws", "600", "--seed", str(1 << 62)),
         *("--records", "noisy", "--records-epsilon", "0.5", "--accept-unconverged"),
     ]
-
-    def run(*words: str) -> Any:
-        return CliRunner().invoke(app, ["synthesize", str(tmp_path / "table.csv"), *words])
-
-    done = run(*given, "--out", str(tmp_path / "one"))
-    assert done.exit_code == 0, done.output
-    own = str(tmp_path / "one/confidential/run.toml")
-    again = run("--config", own, "--out", str(tmp_path / "two"))
-    assert again.exit_code == 0, again.output
+    run = run_twice(tmp_path, *given)
     for name in ("privacy.json", "run.toml"):
         one, two = (
             re.sub(r'"release_id": "\w{32}"', "", (tmp_path / which / "release" / name).read_text())

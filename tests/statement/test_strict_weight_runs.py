@@ -5,16 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from refusals import refused
-from test_strict_claims import BAD, FINE, SeededEngine, what_leaves_by
+from test_strict_claims import BAD, FINE, SeededEngine, run_twice, what_leaves_by
 from test_strict_claims import strict as strict_settings
-from typer.testing import CliRunner
 
 from pyvws import Censored, ConvergenceError, DisclosureWarning, Synthesizer
-from pyvws.commands.cli import app
 from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.report.output_folder import read_public
 from pyvws.report.public_page import public_page
@@ -159,22 +156,12 @@ def _squeezed() -> Any:
 
 
 def test_the_command_line_repeats_a_staged_run_from_its_own_file(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    pl.DataFrame({"y": rng.poisson(6, 90)}).write_csv(tmp_path / "table.csv")
     given = [
         *("--outcome", "y", "--model", "poisson", "--mechanism", "censored"),
         *("--weights", "staged", "--stage-epsilon", "3", "--epsilon", "20"),
         *("--datasets", "1", "--draws", "500", "--seed", str(1 << 62), "--accept-unconverged"),
     ]
-
-    def run(*words: str) -> Any:
-        return CliRunner().invoke(app, ["synthesize", str(tmp_path / "table.csv"), *words])
-
-    done = run(*given, "--out", str(tmp_path / "one"))
-    assert done.exit_code == 0, done.output
-    own = str(tmp_path / "one/confidential/run.toml")
-    again = run("--config", own, "--out", str(tmp_path / "two"))
-    assert again.exit_code == 0, again.output
+    run = run_twice(tmp_path, *given)
     for name in ("privacy.json", "run.toml", "synthetic-01.csv"):
         one, two = ((tmp_path / which / "release" / name).read_bytes() for which in ("one", "two"))
         assert one == two

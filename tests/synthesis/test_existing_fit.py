@@ -22,13 +22,6 @@ terms = st.sampled_from([-np.inf, np.inf, np.nan, 1e300, 0.0]) | st.integers(-64
 )
 
 
-def test_by_hand():
-    fit = from_log_lik(LOG_LIK)
-    assert fit.bounds().by_record.tolist() == [2.0, 3.0, 6.0]
-    assert fit.bounds().epsilon == 12.0
-    assert fit.lipschitz_weights().tolist() == [1.0, 0.75, 0.0]
-
-
 def test_it_is_the_pure_functions_and_nothing_else():
     rng = np.random.default_rng(1)
     matrix = -rng.gamma(3.0, size=(50, 20))
@@ -65,12 +58,6 @@ def test_any_matrix_against_loops(table):
     assert fit.bounds().database == max(map(max, sizes))
     same = from_log_lik(np.array(weighted), alpha)
     assert same.bounds().by_record.tolist() == fit.bounds().by_record.tolist()
-
-
-def test_a_record_of_weight_0_adds_nothing_even_at_minus_infinity():
-    matrix = LOG_LIK.copy()
-    matrix[0, 2] = -np.inf
-    assert from_log_lik(matrix, ALPHA, log_lik="plain").reweight(0.5)[2] == 0.0
 
 
 @pytest.mark.parametrize("column", [pd.Series, pl.Series])

@@ -89,6 +89,14 @@ REFUSED: dict[str, dict[str, Any]] = {
     "unit-outcome": {**Y, "mechanism": "lw", "unit": "y"},
     "exponents-clamp": {**table(pay=PAY, survey_weight="w"), "mechanism": CENSORED},
     "exponents-members": table(pay=PAY, survey_weight="w", unit="home", members=MEMBERS),
+    "weight-mechanism": {
+        "schema": Schema({"sex": SEX}, weight="w", weight_range=(1, 9)),
+        "mechanism": "lw",
+    },
+    "weight-auto": {
+        "schema": Schema({"sex": SEX}, weight="w", weight_range=(1, 9)),
+        "mechanism": vws.NoisyCounts(epsilon=1.0, measure="auto"),
+    },
     "exponents-stan": {**table(pay=PAY, survey_weight="w"), "engine": "rstan"},
     "draws-beyond-datasets": {**CLAMPED, "datasets": 2, "draws_per_release": 3},
     "draws-read-outcome": {**Y, **MIXTURE, "datasets": 2, "draws_per_release": 1},

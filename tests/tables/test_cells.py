@@ -17,16 +17,6 @@ tables = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(
 )
 
 
-def test_four_records_by_hand():
-    cells = make_cells(np.array([5.0, 2.0, 5.0, 5.0]), np.array([[1.0, 0], [1, 0], [1, 0], [1, 1]]))
-    assert (cells.n_records, cells.n_cells, cells.n_coefficients) == (4, 3, 2)
-    assert cells.values.tolist() == [2.0, 5.0]
-    assert sorted(cells.rows.tolist()) == [[1.0, 0.0], [1.0, 1.0]]
-    assert cells.cell_of_record[0] == cells.cell_of_record[2]
-    weights = np.array([0.5, 0.25, 0.125, 1.0])
-    assert cells.weight_sums(weights)[cells.cell_of_record].tolist() == [0.625, 0.25, 0.625, 1.0]
-
-
 @given(tables)
 @few
 def test_against_a_dictionary(table):

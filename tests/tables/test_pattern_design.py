@@ -29,26 +29,6 @@ SCHEMA = Schema(
 )
 
 
-def test_three_records_by_hand() -> None:
-    whole = modelled_schema(SCHEMA)
-    design = pattern_design(whole, "work")
-    assert design.predictors == ("age", "kids", "part of wage", "wage")
-    assert design.patterns == 3 * 3 * 2 * 2
-    values = SCHEMA.coded(
-        pl.DataFrame(
-            {
-                "age": [15, 16, 70],
-                "kids": ["0", "3", "N"],
-                "wage": [0, 999, 1000],
-                "work": ["y", "n", "n"],
-            }
-        )
-    )
-    # age: below 16, below 65, above; kids: 0, more, N; wage: a value or 0, below 1000 or not.
-    expected = [((0 * 3 + 0) * 2 + 1) * 2 + 0, ((1 * 3 + 1) * 2) * 2, ((2 * 3 + 2) * 2) * 2 + 1]
-    assert design.matrix(values)[:, 0].tolist() == expected
-
-
 def test_the_part_of_a_number_has_entries_of_its_own() -> None:
     whole = modelled_schema(SCHEMA)
     assert whole.columns["part of wage"].model == "table"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws import Column, InputError, Schema
-from pyvws.mechanisms.counts.coding import counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.read import read_table
 
@@ -168,7 +168,7 @@ def test_both_coders_take_an_unknown_value_for_the_same(labels: list[str]) -> No
     coded = Schema(columns).coded(table)
     counted = counted_columns(Schema(columns))
     for name, column in counted.items():
-        codes, values = column.read(open_frame(table)[name])
+        codes, values = column.read(open_frame(table))
         assert (codes >= 0).all()
         np.testing.assert_array_equal(values, coded[name])
 

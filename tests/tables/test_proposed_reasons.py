@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyvws.tables.proposal.reasons import MOST_LINES, broken_rules, reasons
+from pyvws.tables.proposal.nearly import broken_rules
+from pyvws.tables.proposal.reasons import MOST_LINES, reasons
 from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")

@@ -6,7 +6,7 @@ import pytest
 
 import pyvws as vws
 from pyvws import Column, Schema
-from pyvws.mechanisms.counts.coding import counted_columns
+from pyvws.mechanisms.counts.by_rule import counted_columns
 
 
 def rates(decimals: int = 1, top: float = 30.0) -> np.ndarray:

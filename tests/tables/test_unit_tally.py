@@ -13,19 +13,6 @@ def sequences(units: np.ndarray, values: np.ndarray, in_order: bool) -> dict[int
     return found if in_order else {h: tuple(sorted(own)) for h, own in found.items()}
 
 
-def test_three_units_of_two_kinds_by_hand() -> None:
-    units, places = np.array([0, 1, 2, 1, 0]), np.array([5, 7, 7, 5, 7])
-    apart = UnitTally.of(units, places, in_order=True)  # (5, 7), (7, 5), (7)
-    assert apart.kinds.tolist() == [0, 0, 1, 1, 2]
-    assert apart.places.tolist() == [5, 7, 7, 5, 7]
-    assert apart.counts.tolist() == [1.0] * 5
-    alike = UnitTally.of(units, places, in_order=False)
-    assert alike.kinds.tolist() == [0, 0, 1]
-    assert alike.places.tolist() == [5, 7, 7]
-    assert alike.counts.tolist() == [2.0, 2.0, 1.0]
-    assert alike.of_record.tolist() == [0, 1, 2, 0, 1]
-
-
 @pytest.mark.parametrize("in_order", [True, False])
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=40))
 def test_the_tally_stands_for_every_record(in_order: bool, records: list[tuple[int, int]]) -> None:

@@ -13,6 +13,8 @@ from scipy.stats import norm
 from statement_mistakes import Wrong
 
 from pyvws import InputError, Schema
+from pyvws.mechanisms.counts.measurements import OF_SQUARES
+from pyvws.tables.schema.weight import WeighedRecords
 
 __all__ = ["COUNTED_RECORDS_MISTAKES", "COUNTS_MISTAKES"]
 
@@ -38,6 +40,16 @@ def lists_for_free(noise_of_lists: Any) -> Any:
             scales = {n: x if n == first else 0.9 * x for n, x in noise.scales.items()}
             made[name] = dataclasses.replace(noise, scales=scales)
         return made
+
+    return wrong
+
+
+def breakers_by_others(codes_of: Any) -> Any:
+    """A record that breaks an order has the code of the first record that keeps it."""
+
+    def wrong(one: Any, codes: Any, values: Any) -> Any:
+        own = codes_of(one, codes, values)
+        return np.where(own < 0, own[own >= 0][:1].sum() if (own >= 0).any() else -1, own)
 
     return wrong
 
@@ -325,6 +337,42 @@ def sets_of_the_table(measured: Any) -> Any:
     return wrong
 
 
+def weights_as_they_are(_: Any) -> Any:
+    """Weights beyond their public range are not clipped."""
+
+    def wrong(weight: Any, column: Any) -> Any:
+        parts = [round(1024 * float(x or 0) / weight.high) if x != "inf" else 0 for x in column]
+        return WeighedRecords(np.maximum(np.array(parts, dtype=np.int64), 0), 0, 0)
+
+    return wrong
+
+
+def squares_free(noise_of: Any) -> Any:
+    """The budget is shared by all sums but those of squared weights."""
+
+    def wrong(budget: Any, shares: Any) -> Any:
+        own = {name: x for name, x in shares.items() if not name.startswith(OF_SQUARES)}
+        noise = noise_of(budget, own)
+        free = dict.fromkeys(shares, max(noise.scales.values()))
+        return dataclasses.replace(noise, scales={**free, **noise.scales})
+
+    return wrong
+
+
+def squares_as_weights(counts: Any) -> Any:
+    """A squared weight is counted in parts of the largest weight, and priced as a weight."""
+
+    def wrong(seller: Any, name: str, cells: Any, size: int) -> Any:
+        if not name.startswith(OF_SQUARES):
+            return counts(seller, name, cells, size)
+        found = cells(seller._records)
+        known = found.cells >= 0
+        exact = np.bincount(found.cells[known], 1024 * found.records[known], minlength=size)
+        return seller.numbers(name, exact.astype(np.int64))
+
+    return wrong
+
+
 def members_as_units(widened: Any) -> Any:
     """Each row of a unit is a wide record of its own."""
     return lambda slots, frame, units: widened(slots, frame, np.arange(len(units)))
@@ -416,6 +464,24 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
             ("roundness free", roundness_free, ("", "-delta")),
         )
         for name in names
+    ),
+    (
+        *("weights not clipped", "pyvws.tables.schema.weight:SurveyWeight.read"),
+        *(weights_as_they_are, "guarantee/counts-weights"),
+    ),
+    ("squares free", _NOISE_OF, squares_free, "guarantee/counts-weights-delta"),
+    (
+        "squares as weights",
+        _SELLER + "Seller.counts",
+        squares_as_weights,
+        "guarantee/counts-weights",
+    ),
+    *(
+        (
+            *("breakers by others", "pyvws.mechanisms.counts.by_rule:BoundedColumn.codes_of"),
+            *(breakers_by_others, f"guarantee/counts-{row}"),
+        )
+        for row in ("order", "order-delta")
     ),
     ("counts clipped", _BOUGHT + "bought_tables", clipped, "guarantee/counts-loo"),
     ("the cap, not its square", _NOISE_OF, linear_in_the_cap, "guarantee/counts-units-delta"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws import reweight, risk_weights
+from pyvws import risk_weights
 from pyvws.weights.search import Try, foreseen, leveled, scale_to_meet
 
 few = settings(max_examples=60, derandomize=True)
@@ -28,11 +28,6 @@ def test_none_where_even_the_largest_scale_stays_below():
     assert scale_to_meet(bound, 4.5, largest=10.0) is None
     assert scale_to_meet(bound, 2.0, largest=0.25) is None
     assert scale_to_meet(bound, 1.0, largest=0.25) == pytest.approx(0.25)
-
-
-def test_records_of_weight_zero_do_not_count():
-    assert foreseen(np.array([0.5, 0.0]), np.array([2.0, np.inf])) == 1.0
-    assert foreseen(np.zeros(2), np.array([2.0, np.inf])) == 0.0
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 50) | st.just(np.inf)), max_size=10))
@@ -86,26 +81,7 @@ def test_leveled_against_a_loop(records, bound):
     np.testing.assert_allclose(found, expected, rtol=1e-15, atol=1e-300)
 
 
-def test_k_of_one_bound_collapses_to_the_ratio():
-    weights = np.array([0.2, 0.4])
-    bounds = np.array([5.0, 5.0])
-    found = scale_to_meet(
-        lambda k: foreseen(reweight(weights, bounds, k=k), np.array([25.0, 12.5])),
-        4.0,
-        largest=0.999,
-    )
-    assert found == pytest.approx(0.8, rel=1e-12)
-
-
 def test_a_try_says_how_near_it_came():
     made = Try("CW", "c", 1.5, 3.3, 3.0)
     assert str(made) == "CW c = 1.5000: bound 3.3000 for 3.0000 (+10.0%)"
     assert str(Try("CW", "c", 1.5, 3.3, 0.0)) == "CW c = 1.5000: bound 3.3000 for 0.0000"
-
-
-def test_leveled_weights_are_algorithm_3_with_its_target_named():
-    weights, by_record = np.array([1.0, 0.5, 0.0, 0.2]), np.array([2.0, 4.0, 0.0, 0.0])
-    assert leveled(weights, by_record, 2.0).tolist() == [1.0, 0.25, 0.0, 1.0]
-    for k in (0.3, 0.9):
-        expected = reweight(weights, by_record, k=k)
-        np.testing.assert_allclose(leveled(weights, by_record, k * 4.0), expected, rtol=1e-15)

@@ -31,16 +31,6 @@ scales = st.tuples(st.floats(0, 3), st.floats(-1, 1))
 THREE = [[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]]  # bounds 2, 3, 6: risks 0, 1/4, 1
 
 
-def test_three_records_by_hand():
-    assert lipschitz_weights(THREE).tolist() == [1.0, 0.75, 0.0]
-    assert lipschitz_weights(THREE, c=0.5, g=0.25).tolist() == [0.75, 0.625, 0.25]
-    assert lipschitz_weights(THREE, c=2.0, g=-0.25).tolist() == [1.0, 1.0, 0.0]
-    # The second draw exceeds the median of the draws' maxima (5): bounds 1, 2, 4.
-    assert lipschitz_weights(THREE, threshold=0.5).tolist() == [1.0, 1 - 1 / 3, 0.0]
-    assert risk_weights([0.25, 1.0, 0.0], c=0.5, g=0.125).tolist() == [0.5, 0.125, 0.625]
-    assert scalar_weights(3, target=3.0, unweighted=12.0).tolist() == [0.25] * 3
-
-
 @given(bounds_lists, scales)
 @few
 def test_against_loops(bounds, scale):
@@ -53,21 +43,6 @@ def test_against_loops(bounds, scale):
     assert weights_from_bounds(bounds, c=c, g=g).tolist() == expected
     risks = [(bound - low) / (high - low) for bound in bounds]
     assert risk_weights(risks, c=c, g=g).tolist() == expected
-
-
-@given(bounds_lists, scales, st.integers(0, 2**32 - 1))
-@few
-def test_order_duplicates_units_and_direction(bounds, scale, seed):
-    c, g = scale
-    found = weights_from_bounds(bounds, c=c, g=g)
-    order = np.random.default_rng(seed).permutation(len(bounds))
-    moved = weights_from_bounds(np.array(bounds)[order], c=c, g=g)
-    assert (moved == found[order]).all()
-    assert (weights_from_bounds([*bounds, bounds[0]], c=c, g=g)[:-1] == found).all()
-    assert (weights_from_bounds(np.multiply(bounds, 8.0), c=c, g=g) == found).all()
-    assert (np.diff(found[np.argsort(bounds)]) <= 0).all()  # riskier records weigh no more
-    assert ((found >= 0) & (found <= 1)).all()
-    assert (weights_from_bounds(bounds, c=c, g=g + 0.25) >= found).all()
 
 
 @given(bounds_lists, scales)
@@ -171,10 +146,3 @@ def test_bounds_far_apart_overflow_no_map():
     with refused("bounds-all-equal"):
         scaled_bounds([2.0, 2.0], map="softmax")
     assert scaled_bounds([2.0, 2.0], map="logistic") == pytest.approx([math.tanh(0.5)] * 2)
-
-
-def test_special_values_collapse():
-    assert lipschitz_weights(THREE, g=1.0).tolist() == [1.0] * 3  # the unweighted posterior
-    assert lipschitz_weights(THREE, c=0.0, g=0.25).tolist() == [0.25] * 3  # a scalar weight
-    assert risk_weights([0.0, 0.25, 1.0]).tolist() == [1.0, 0.75, 0.0]
-    assert scalar_weights(2, target=5.0, unweighted=4.0).tolist() == [1.0, 1.0]

@@ -40,6 +40,10 @@ STUDIES: Final[dict[str, StudyEntry]] = {
         "Coverage and width of intervals from noisy counts, over repeated databases",
         "pyvws_studies.counts_coverage",
     ),
+    "survey-counts": StudyEntry(
+        "Totals, means of areas and intervals from weighted counts, over repeated samples",
+        "pyvws_studies.survey_counts",
+    ),
 }
 
 

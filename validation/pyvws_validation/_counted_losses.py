@@ -25,6 +25,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
+from scipy.signal import fftconvolve
 
 from pyvws._base.checks import Floats
 from pyvws.errors import PyvwsError
@@ -46,7 +47,9 @@ _SEED: Final = 2**60 + 1
 _RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
 _STEPS: Final = 20_000  # Steps of a loss of epsilon: each count's loss is rounded down to one.
 _FAR: Final = 12.0  # Standard deviations of noise: what lies beyond has a chance below 1e-30.
+_MANY: Final = 5_000
 _UNIT: Final = "home"
+_WEIGHT: Final = "weight"
 
 COLUMNS: Final = {
     "sex": Column(model="logistic", levels=("f", "m")),
@@ -111,6 +114,37 @@ IN_NUMBERS: Final[tuple[Any, ...]] = (
 """Records of these columns."""
 
 
+OF_WEIGHTS: Final = {name: COLUMNS[name] for name in ("sex", "age")}
+"""The columns of records that have a survey weight too, from 1 to 4 by public knowledge."""
+
+WEIGHED: Final[tuple[Any, ...]] = (
+    ("f", "3", "4"),
+    ("m", "20", "4"),
+    ("f", "39", "400"),  # Beyond the range.
+    ("m", "3", "0.1"),
+    ("x", "20", "4"),  # A value that the schema does not know.
+    ("m", "39", "-2"),  # Weights that count nothing.
+    ("f", "20", "inf"),
+    ("f", "3", None),
+)
+"""Records of these columns and the weight."""
+OF_ORDER: Final = {
+    "begin": Column(model="normal", range=(0, 40), decimals=0, missing=True, cuts=(20,)),
+    "end": Column(model="normal", range=(0, 50), decimals=0, missing="N", rule=">= begin"),
+}
+"""Two numbers in an order, of which the difference is counted."""
+
+IN_ORDER: Final[tuple[Any, ...]] = (
+    ("3", "9"),
+    ("39", "2"),  # Breaks the rule.
+    ("9", "9"),
+    (None, "50"),
+    ("20", "N"),
+    ("3", "1e300"),  # A value that the schema does not know.
+)
+"""Records of these columns."""
+
+
 class SeenCounts(NamedTuple):
     """Counts that were to get noise (C,), the scale of the noise of each, and what it answered."""
 
@@ -158,6 +192,7 @@ class CountedRuns(Runs):
     - `records`: A public number of records.
     - `measure`, `tables`: The sets that are counted, and the columns that tables give.
     - `model` {"classes", "conditionals"}: The model that imputes records.
+    - `weighted`: Whether a record has a survey weight at its end, so that counts are sums of them.
     """
 
     columns: Mapping[str, Column] = field(default_factory=lambda: COLUMNS)
@@ -169,6 +204,7 @@ class CountedRuns(Runs):
     measure: tuple[str, ...] = ("pairs",)
     tables: tuple[str, ...] = ()
     model: str = "classes"
+    weighted: bool = False
     known: dict[Any, Floats] = field(default_factory=dict, compare=False, repr=False)
 
     def losses(self, epsilon: float) -> Losses:
@@ -215,6 +251,8 @@ class CountedRuns(Runs):
                 schema=Schema(
                     {**({_UNIT: Column(role="id")} if self._of_units else {}), **self.columns},
                     unit=_UNIT if self._of_units else None,
+                    weight=_WEIGHT if self.weighted else None,
+                    weight_range=(1, 4) if self.weighted else None,
                     members=self.members,
                 ),
                 mechanism=NoisyCounts(
@@ -233,6 +271,8 @@ class CountedRuns(Runs):
                 seed=_SEED,
             )
         tables = release.public_tables
+        if self.weighted:  # Sums are released as rows, to the nearest one.
+            return release, seen
         released = tables["counts.parquet"].filter(pl.col("set") != "records")["count"].to_list()
         fine = tables["cells.parquet"]["count"].to_list() if "cells.parquet" in tables else []
         answers = [answer for call in seen for answer in call.answers.tolist()]
@@ -247,7 +287,8 @@ class CountedRuns(Runs):
     def _table(self, outcomes: tuple[Any, ...]) -> pl.DataFrame:
         units = outcomes if self._of_units else [[record] for record in outcomes]
         rows = [(str(number), *record) for number, unit in enumerate(units) for record in unit]
-        names = dict.fromkeys([_UNIT, *self.columns], pl.String)
+        own = [_UNIT, *self.columns, *([_WEIGHT] if self.weighted else [])]
+        names = dict.fromkeys(own, pl.String)
         frame = pl.DataFrame(rows, schema=names, orient="row")
         return frame if self._of_units else frame.drop(_UNIT)
 
@@ -318,6 +359,8 @@ def loss_distribution(
 
 def _convolved(first: Floats, other: Floats) -> Floats:
     """The distribution of a sum of two whole numbers; the sparse one has few masses."""
+    if np.count_nonzero(other) > _MANY:  # Of sums of weights, whose losses lie close together.
+        return np.maximum(fftconvolve(first, other), 0.0)
     sums = np.zeros(len(first) + len(other) - 1)
     for place in np.flatnonzero(other):
         sums[place : place + len(first)] += other[place] * first

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.by_rule import bounded_columns, finer
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn, counted_column, rule_cuts
 from pyvws.mechanisms.counts.fine_shapes import expected_records, proportion_unit
 from pyvws.mechanisms.counts.roundness import Roundness, roundness_of
@@ -57,6 +58,12 @@ class FineCounts:
     scale: float
     deviation: float
     rounded: FineCounts | None = None
+
+    def in_rows(self, parts: float, of_scale: float) -> FineCounts:
+        """Sums of weights as rows of so many parts; `of_scale` is the deviation at scale 1."""
+        counts, scale = np.rint(self.counts / parts).astype(np.int64), self.scale / parts
+        rounded = self.rounded and self.rounded.in_rows(parts, of_scale)
+        return FineCounts(counts, scale, scale * of_scale, rounded)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +108,7 @@ class FineCells:
     def _cut(self, schema: Schema, counts: Mapping[str, Floats], most: int = MOST_CHOSEN) -> Schema:
         columns = dict(schema.columns)
         for name, own in self.columns.items():
-            if columns[name].cuts is None:
+            if name in columns and columns[name].cuts is None:
                 begins = own.edges[1:-1][_left(counts[name], self.kept[name], most)]
                 columns[name] = replace(columns[name], cuts=tuple(begins.tolist()))
         return replace(schema, columns=columns)
@@ -112,11 +119,13 @@ def fine_cells(
 ) -> FineCells:
     """The fine cells of the numbers that have more values than cells, but for those `without`.
 
-    Of each there are about `most`, at most.
+    Of each there are about `most`, at most. A number with a bound is its difference from that.
     """
-    wanted = []
-    for name in schema.synthesized:
-        column = schema.columns[name]
+    wanted, bounded = [], bounded_columns(schema)
+    of_schema = {name: own.column for name, own in bounded.items()}
+    differing = {own.later.name for own in bounded.values()}
+    of_schema |= {n: schema.columns[n] for n in schema.synthesized if n not in differing}
+    for name, column in of_schema.items():
         if column.categorical or column.is_computed or column.range is None:
             continue
         step, (low, high) = column.step, column.range
@@ -126,11 +135,15 @@ def fine_cells(
             wanted.append(name)
     columns = {name: fine_column(schema, name, most=most) for name in wanted}
     inner = {name: own.edges[1:-1] for name, own in columns.items()}
-    return FineCells(columns, {n: np.isin(x, _begun(schema, n)) for n, x in inner.items()})
+    begun = {n: bounded[n].edges if n in bounded else _begun(schema, n) for n in columns}
+    return FineCells(columns, {n: np.isin(x, begun[n]) for n, x in inner.items()})
 
 
 def fine_column(schema: Schema, name: str, *, most: int = MOST_FINE) -> CountedColumn:
     """A number of a schema in its fine cells, whatever cuts it has."""
+    if name not in schema.columns:
+        own = bounded_columns(schema)[name]
+        return finer(own, _fine_cuts(own.column, most), _fine_cuts(own.of, most))
     column = schema.columns[name]
     fine = replace(column, cuts=_fine_cuts(column, most))
     return counted_column(name, fine, _begun(schema, name))

@@ -35,11 +35,10 @@ from pyvws.mechanisms.counts._sweep import (
     impossible_records,
     sweep,
 )
-from pyvws.mechanisms.counts.class_shares import ClassShares
+from pyvws.mechanisms.counts.class_priors import ClassShares, ProfilePrior
 from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.profiles import ProfilePrior
 from pyvws.mechanisms.counts.start import first_records
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.posterior.cell_family import FamilyChain

@@ -140,9 +140,14 @@ class CountedColumn:
         inside = (numbers >= self.edges[0]) & (numbers <= self.edges[-1])
         return np.where(inside, cells, -1).astype(np.int32)
 
-    def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
-        """The codes (N,) of a column of any type, with any cells, and its values (N,)."""
-        places, labels = distinct(column, any_cell=True)
+    @property
+    def reads(self) -> tuple[CountedColumn, ...]:
+        """The columns of a table that it is read from."""
+        return (self,)
+
+    def read(self, frame: nw.DataFrame[Any]) -> tuple[Codes, Floats]:
+        """The codes (N,) of a table's column of any type, with any cells, and its values (N,)."""
+        places, labels = distinct(frame[self.name], any_cell=True)
         codes, values = self.coded([*labels, None])  # Place -1 is an empty cell.
         return codes[places], values[places]
 
@@ -261,19 +266,6 @@ class CountedColumn:
             taken = np.abs(whole * step - number) < 0.5 * step
             whole[taken] = np.where(whole[taken] < last[taken], whole[taken] + 1.0, first[taken])
         return self.column.rounded(whole * step)
-
-
-def counted_columns(schema: Schema) -> dict[str, CountedColumn]:
-    """The columns that are counted, in the order of the schema: those that nothing computes.
-
-    Raises InputError for a column without levels, range or cuts.
-    """
-    bounds = rule_cuts(schema)
-    return {
-        name: counted_column(name, schema.columns[name], sorted(bounds.get(name, ())))
-        for name in schema.synthesized
-        if name not in schema.computed
-    }
 
 
 def counted_column(name: str, column: Column, begins: Sequence[float] = ()) -> CountedColumn:

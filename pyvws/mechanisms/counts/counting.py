@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_FINE,
     FineCells,
@@ -27,18 +28,20 @@ from pyvws.mechanisms.counts.chosen_cells import (
     most_fine_cells,
     recoded,
 )
-from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes, counted_columns
+from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes
 from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
     bought_number,
+    bought_sums,
     bought_tables,
     count_noise,
     count_shares,
     noise_apart,
     of_cells,
     of_set,
+    with_squares,
 )
 from pyvws.mechanisms.counts.workload import (
     AUTO,
@@ -51,12 +54,13 @@ from pyvws.mechanisms.counts.workload import (
     in_own_cells,
     workload,
 )
-from pyvws.privacy.budget import Budget, Noise, noise_of_lists
+from pyvws.privacy.budget import Budget, Noise, deviation_of, noise_of_lists
 from pyvws.privacy.seller import Seller, TalliedCells
 from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.steps import CountedRows
 from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.slots import Slots, WideRows
+from pyvws.tables.schema.weight import WeighedRecords
 
 _MOST_OF_PAIRS: Final = 1.4  # As of `noise_apart`: columns alone are nearer where pairs have more,
 _MOST_OF_TRIPLES: Final = 0.1  # and triples are worth their noise up to this.
@@ -74,6 +78,8 @@ class CountedRecords:
         The codes in the fine cells of each number that has some, and in those of how round it is.
     values : mapping of str to ndarray, shape (N,)
         The values of the columns; of members where a record is a unit.
+    weighed : WeighedRecords, optional
+        What the records count as, where they have survey weights.
     rows : WideRows, optional
         What became of the rows of members, where a record is a unit.
     """
@@ -82,12 +88,17 @@ class CountedRecords:
     fine: Mapping[str, Codes]
     classes: Mapping[str, Codes]
     values: Mapping[str, Floats]
+    weighed: WeighedRecords | None = None
     rows: WideRows | None = None
 
     @property
     def number(self) -> int:
         """N, the number of records."""
         return len(self.codes)
+
+    def times(self, cells: Codes) -> Codes | TalliedCells:
+        """The cells (N,) of records, or what their weights add up to in them."""
+        return cells if self.weighed is None else TalliedCells(cells, self.weighed.parts)
 
 
 CountedParts = Callable[[Sequence[Sequence[str]]], Iterator[CountedRows]]
@@ -214,7 +225,8 @@ class CellCounting:
         """
         given: Any = {"cells": self.finest, "share": self.cells_share}
         if AUTO not in self.measure:
-            return count_noise(budget, self.table, hidden=hidden, **given)
+            weighted = self.schema.weighing is not None
+            return count_noise(budget, self.table, hidden=hidden, weighted=weighted, **given)
         tables = {word: own.table for word, own in self._ways.items()}
         if hidden:
             pure = budget.pure
@@ -252,15 +264,22 @@ class CellCounting:
         rows = None
         if self.slots is not None and units is not None:
             of_rows = counted_columns(self.slots.schema).items()
-            known = {n: own.read(frame[n])[1] for n, own in of_rows if n in frame.columns}
+            known = {n: own.read(frame)[1] for n, own in of_rows if n in frame.columns}
             frame, rows = self.slots.widened(frame, units)
         codes, values = self.table.read(frame)
         finest, there = self.finest, {*frame.columns}
-        read = {n: column.read(frame[n]) for n, column in finest.columns.items() if n in there}
+        read = {
+            name: column.read(frame)
+            for name, column in finest.columns.items()
+            if {one.name for one in column.reads} <= there
+        }
         fine = {name: own for name, (own, _) in read.items()}
-        rounded = {name: own for name, own in finest.roundness.items() if name in there}
+        rounded = {name: own for name, own in finest.roundness.items() if name in read}
         classes = {name: own.codes(*read[name]) for name, own in rounded.items()}
-        return CountedRecords(codes, fine, classes, values if rows is None else known, rows)
+        weight = self.schema.weighing
+        weighed = weight and weight.column in there and weight.read(frame[weight.column])
+        of_records = values if rows is None else known
+        return CountedRecords(codes, fine, classes, of_records, weighed or None, rows)
 
     def read_in_steps(
         self, parts: CountedParts, number: int, values: Mapping[str, Floats]
@@ -270,9 +289,10 @@ class CellCounting:
         fine = {n: np.zeros(own.size, dtype=np.int64) for n, own in columns.items()}
         classes = {n: np.zeros(len(own.units), dtype=np.int64) for n, own in roundness.items()}
         names = list(columns)
-        for part in parts([[name] for name in names]) if names else ():
+        reads = [[one.name for one in columns[name].reads] for name in names]
+        for part in parts(reads) if names else ():
             for name in (names[place] for place in part.groups):
-                codes, own = columns[name].read(nw.from_native(part.rows)[name])
+                codes, own = columns[name].read(nw.from_native(part.rows))
                 _add(fine[name], codes, part.times)
                 if name in classes:
                     _add(classes[name], roundness[name].codes(codes, own), part.times)
@@ -293,7 +313,18 @@ class CellCounting:
         finest, final, own = self.finest.columns[name], cells.columns[name], records.fine[name]
         if isinstance(own, TalliedCells):
             return replace(own, cells=recoded(finest, final, own.cells))
-        return recoded(finest, final, own)
+        assert isinstance(records, CountedRecords)
+        return records.times(recoded(finest, final, own))
+
+    def in_classes(
+        self, records: CountedRecords | CountedInSteps, name: str
+    ) -> Codes | TalliedCells:
+        """The records by how round a number is."""
+        own = records.classes[name]
+        if isinstance(own, TalliedCells):
+            return own
+        assert isinstance(records, CountedRecords)
+        return records.times(own)
 
     def recoded(self, records: CountedRecords, table: Workload) -> CountedRecords:
         """The records in the cells of a table, which join fine ones of some numbers."""
@@ -339,25 +370,35 @@ def measured(
     Under "auto" that number chooses the sets.
     `records` is their number where neighbours have as many or it is public; else it is bought.
     """
-    number = bought_number(seller, lambda own: own.number) if records is None else records
+    weight, sums = counting.schema.weighing, None
+    if weight is not None:
+        sums = bought_sums(seller, noise, weight, _parts, records=records)
+    elif records is None:
+        records = bought_number(seller, lambda own: own.number)
+    number = sums.rows if sums is not None else records
+    assert number is not None
     counting, settled, why = counting.settled(noise, number)
     if settled is not noise:
         seller.turn_to(settled)
         noise = settled
     schema, table, finest = counting.schema, counting.table, counting.finest.columns
     fine: dict[str, FineCounts] = {}
+    row = 1.0 if sums is None else sums.parts
     if finest:
         sets = [of_set(name) for name in table.names]
-        deviation = noise.deviation(of_cells(next(iter(finest))))
+        of_scale = deviation_of(noise.budget.pure)
+        deviation = noise.scales[of_cells(next(iter(finest)))] / row * of_scale
         cells = counting.fine_cells(most_fine_cells(number, deviation))
         fine = bought_cells(
             seller,
             noise,
             cells,
             lambda own, name: counting.in_fine_cells(own, cells, name),
-            lambda own, name: own.classes[name],
+            counting.in_classes,
         )
-        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
+        if sums is not None:
+            fine = {name: own.in_rows(row, of_scale) for name, own in fine.items()}
+        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets) / row)
         schema = cells.chosen(schema, fine, most)
         table = counting.in_cells(schema, priced=table.names)
 
@@ -367,5 +408,17 @@ def measured(
             return own.tally(table)
         return counting.recoded(own, table).codes
 
-    noisy = bought_tables(seller, noise, table, coded, records=number)
+    if sums is None:
+        noisy = bought_tables(seller, noise, table, coded, records=number)
+    else:
+        noisy = bought_tables(seller, noise, table, coded, records=number, parts=_parts)
+        sums = with_squares(sums, seller, noise, table, coded, _parts)
+        noisy = noisy.in_rows(sums)
     return MeasuredCounts(schema, noisy, fine, why)
+
+
+def _parts(records: CountedRecords | CountedInSteps) -> Counts:
+    """What each record counts as, in parts of the largest weight."""
+    assert isinstance(records, CountedRecords)
+    assert records.weighed is not None
+    return records.weighed.parts

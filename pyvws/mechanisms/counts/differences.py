@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import Floats
@@ -24,8 +25,8 @@ _ROUNDING: Final = 1e-12  # Of a number of pairs, next to none.
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Difference(CountedColumn):
-    """What a later number has more than an earlier one, or an empty cell where one has no cell.
+class OfTwo(CountedColumn):
+    """A column that follows from two numbers of a table.
 
     Attributes
     ----------
@@ -38,9 +39,31 @@ class Difference(CountedColumn):
 
     def codes_of(self, codes: Mapping[str, Codes], values: Mapping[str, Floats]) -> Codes:
         """The codes (N,) of records, by the codes and values of their columns."""
+        raise NotImplementedError
+
+    def numbers_of(self, values: Mapping[str, Floats]) -> Floats:
+        """What the later number has more (N,), by the values of the columns."""
+        return values[self.later.name] - values[self.earlier.name]
+
+    @property
+    def reads(self) -> tuple[CountedColumn, ...]:
+        return self.later, self.earlier
+
+    def read(self, frame: nw.DataFrame[Any]) -> tuple[Codes, Floats]:
+        both = {one.name: one.read(frame) for one in self.reads}
+        values = {name: own for name, (_, own) in both.items()}
+        codes = {name: own for name, (own, _) in both.items()}
+        return self.codes_of(codes, values), self.numbers_of(values)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Difference(OfTwo):
+    """What a later number has more than an earlier one, or an empty cell where one has no cell."""
+
+    def codes_of(self, codes: Mapping[str, Codes], values: Mapping[str, Floats]) -> Codes:
         later, earlier = (codes[one.name] for one in (self.later, self.earlier))
         both = (later >= len(self.later.parts)) & (earlier >= len(self.earlier.parts))
-        gap = np.where(both, values[self.later.name] - values[self.earlier.name], 0.0)
+        gap = np.where(both, self.numbers_of(values), 0.0)
         edges, step = self.edges, self.column.step
         if step is not None:  # 0.3 - 0.1 is not quite 0.2.
             edges, gap = np.rint(edges / step), np.rint(gap / step)
@@ -133,11 +156,16 @@ def difference_of(later: CountedColumn, earlier: CountedColumn) -> Difference | 
         decimals=max(known) if len(known) == len(decimals) else None,
         missing=True,
     )
-    step, unit = column.step, max(abs(low), abs(high)) / 100.0
-    sizes = [
-        unit * cut if step is None else step * max(1, round(unit * cut / step)) for cut in _CUTS
-    ]
+    step, sizes = column.step, narrow_cuts(max(abs(low), abs(high)), column.step)
     cuts = {0.0, *sizes, *((step or 0.0) - size for size in sizes)}
     cells = Column(**{**column.given, "cuts": sorted(cut for cut in cuts if low < cut < high)})
     own = counted_column(f"{later.name} - {earlier.name}", cells)
     return Difference(own.name, cells, own.parts, own.edges, later=later, earlier=earlier)
+
+
+def narrow_cuts(largest: float, step: float | None) -> list[float]:
+    """Cuts up to half of the `largest` difference, in whole steps: they are narrow near 0."""
+    unit = largest / 100.0
+    return [
+        unit * cut if step is None else step * max(1, round(unit * cut / step)) for cut in _CUTS
+    ]

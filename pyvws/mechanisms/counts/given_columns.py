@@ -199,6 +199,8 @@ def _ends_of(column: CountedColumn) -> tuple[Floats, Floats]:
 
 def _by_schema(schema: Schema, name: str, columns: Mapping[str, CountedColumn]) -> GivenColumn:
     """A column given its predictors in the schema: by its own family, or by a table."""
+    if name not in schema.columns:
+        raise InputError.by("counts-bounded-by-family", counted=name)
     own, column = schema.columns[name], columns[name]
     lookup = name not in schema.synthesized or own.is_computed
     of_family = _predictors_of(schema, name)
@@ -260,10 +262,14 @@ def alike_columns(
     """
     tables: dict[str, tuple[str, ...]] = {}
     for name in columns:
-        own = schema.columns[name]
-        before = [other for other in _before(columns, name)[:-1] if _one_name(name, other)]
-        if name in given:
+        if name in given or name not in schema.columns:
             continue
+        own = schema.columns[name]
+        before = [
+            other
+            for other in _before(columns, name)[:-1]
+            if _one_name(name, other) and other in schema.columns
+        ]
         if own.categorical:
             several = len(own.coded_levels) >= _SEVERAL
             twins = [o for o in before if schema.columns[o].coded_levels == own.coded_levels]

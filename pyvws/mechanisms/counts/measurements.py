@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -15,9 +15,11 @@ from scipy.special import chdtrc, gammaincc, stdtr
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload, usual_shares
 from pyvws.privacy.budget import Budget, Noise, deviation_of, noise_of
 from pyvws.privacy.seller import Seller, TalliedCells
+from pyvws.tables.schema.weight import MOST_PARTS, SurveyWeight
 
 Records = TypeVar("Records")
 CodesByName = Callable[[Records, str], Codes | TalliedCells]
@@ -27,6 +29,51 @@ _CHANCE: Final = 0.04  # Sets that each test names in a release by noise alone, 
 _NORMAL: Final = 1e6  # Degrees of freedom, of about a normal distribution.
 _SIZE: Final = 0.8  # Deviations of the noise that a count is off by on average.
 _OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how round it is.
+_OF_POPULATION: Final = 0.28  # Of the budget, where records have weights: the share of their sum,
+_OF_SQUARES: Final = 0.08  # that of sums of squared weights,
+_OF_NUMBER: Final = 0.02  # and that of the number of records.
+
+NUMBER: Final = "number"
+"""The measurement of the number of records, where that of `OF_ALL` is the sum of their weights."""
+OF_SQUARES: Final = "squared weights by "
+"""How the measurements of sums of squared weights begin: the name of a column follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSums:
+    """What rows of a dataset stand for, and what sums of squared weights say of intervals.
+
+    - `weight`: The weight of the schema.
+    - `population`: The noisy sum of the weights.
+    - `rows`: The rows m of a dataset; each stands for population / m.
+    - `population_scale`: Scale of the noise of the population, in parts of the largest weight.
+    - `number_scale`: Scale of the noise of the number of records, in records; 0 without noise.
+    - `squares`: Noisy sums (L,) of squared weights by the codes of each column, in squared rows.
+    - `squares_scales`: Scale of their noise.
+    """
+
+    weight: SurveyWeight
+    population: float
+    rows: int
+    population_scale: float
+    number_scale: float
+    squares: Mapping[str, Counts] = field(default_factory=dict)
+    squares_scales: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def stands_for(self) -> float:
+        """The sum of weights that a row stands for."""
+        return self.population / max(1, self.rows)
+
+    @property
+    def heaviest(self) -> float:
+        """The rows that a record of the largest weight counts as."""
+        return self.weight.high / self.stands_for
+
+    @property
+    def parts(self) -> float:
+        """The parts of the largest weight that a row stands for."""
+        return MOST_PARTS / self.heaviest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +94,8 @@ class Measurements:
         The number of records n to impute: noisy, public, or exact.
     records_scale : float
         Scale of the noise of the number of records, 0 without noise.
+    weighted : WeightedSums, optional
+        What the records stand for, where counts are sums of survey weights, in rows of a dataset.
     """
 
     table: Workload
@@ -55,6 +104,18 @@ class Measurements:
     laplace: bool
     records: int
     records_scale: float = 0.0
+    weighted: WeightedSums | None = None
+
+    def in_rows(self, weighted: WeightedSums) -> Measurements:
+        """Sums of weights in parts as rows of a dataset, to the nearest one."""
+        parts = weighted.parts
+        return replace(
+            self,
+            counts=np.rint(self.counts / parts).astype(np.int64),
+            scales=self.scales / parts,
+            records_scale=weighted.population_scale / parts,
+            weighted=weighted,
+        )
 
     @property
     def deviations(self) -> Floats:
@@ -119,7 +180,26 @@ def counts_columns(noisy: Measurements) -> dict[str, Any]:
             )
             counts.append(int(noisy.counts[low + cell]))
             scales.append(float(noisy.scales[q]))
+    for name, cell, label, count, scale in _beside(noisy):
+        sets.append(name)
+        cells.append(cell)
+        words.append(label)
+        counts.append(count)
+        scales.append(scale)
     return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}
+
+
+def _beside(noisy: Measurements) -> Iterator[tuple[str, int, str, int, float]]:
+    """The rows of what is bought beside sums of weights, as in `counts_columns`."""
+    weighted = noisy.weighted
+    if weighted is None:
+        return
+    if weighted.number_scale:
+        yield NUMBER, 0, "", weighted.rows, weighted.number_scale
+    for name, squares in weighted.squares.items():
+        labels, scale = noisy.table.columns[name].labels, weighted.squares_scales[name]
+        for cell, (label, square) in enumerate(zip(labels, squares.tolist(), strict=True)):
+            yield f"{OF_SQUARES}{name}", cell, label, square, scale
 
 
 def of_set(name: str) -> str:
@@ -140,7 +220,7 @@ def of_roundness(column: str) -> str:
 def count_shares(
     table: Workload, *, pure: bool, cells: FineCells | None = None, share: float = 0.0
 ) -> dict[str, float]:
-    """The shares of the budget by name, but for that of the number of records, as `count_noise`."""
+    """The shares of the budget by name, but for those of all records, as `count_noise`."""
     shares = usual_shares(table, pure=pure)
     by_name = dict(zip(map(of_set, table.names), shares.tolist(), strict=True))
     if cells is not None:
@@ -158,18 +238,33 @@ def count_noise(
     hidden: bool,
     cells: FineCells | None = None,
     share: float = 0.0,
+    weighted: bool = False,
 ) -> Noise:
     """The noise of all counts of a release, by name, which costs the budget.
 
     It is fixed before the first count, by public things alone. The table's sets have
     `usual_shares`. The numbers in fine `cells` together have the `share` of the budget that they
     and the sets have, classes of how round they are about a tenth of that of fine cells. Where it
-    is `hidden`, the number of records has the share of an average set.
+    is `hidden`, the number of records has the share of an average set. Where sums are `weighted`,
+    scales are in parts of the largest weight. The sum of all weights, those of squared ones and the
+    number of records then have shares of their own.
     """
     by_name = count_shares(table, pure=budget.pure, cells=cells, share=share)
-    if hidden:
+    if weighted:
+        budget = replace(budget, cap=budget.cap * MOST_PARTS)
+        own = {OF_ALL: _OF_POPULATION} | ({NUMBER: _OF_NUMBER} if hidden else {})
+        names = squared(table)
+        own |= {f"{OF_SQUARES}{name}": _OF_SQUARES / len(names) for name in names}
+        each = sum(by_name.values()) / (1.0 - sum(own.values()))
+        by_name |= {name: of * each for name, of in own.items()}
+    elif hidden:
         by_name[OF_ALL] = float(np.mean([by_name[of_set(name)] for name in table.names]))
     return noise_of(budget, by_name)
+
+
+def squared(table: Workload) -> list[str]:
+    """The columns by whose codes squared weights are added up: those of which datasets consist."""
+    return [name for name, one in table.columns.items() if not isinstance(one, Difference)]
 
 
 def noise_apart(table: Workload, noise: Noise, columns: int, records: int) -> float:
@@ -190,6 +285,65 @@ def bought_number(seller: Seller[Records], size: Callable[[Records], int]) -> in
     """The noisy number of records; at least 1."""
     number = seller.counts(OF_ALL, lambda records: np.zeros(size(records), dtype=np.int8), 1)
     return max(1, int(number[0]))
+
+
+def bought_sums(
+    seller: Seller[Records],
+    noise: Noise,
+    weight: SurveyWeight,
+    parts: Callable[[Records], Counts],
+    *,
+    records: int | None,
+) -> WeightedSums:
+    """The noisy sum of all weights, and the number of records where it is not known.
+
+    `parts` gives what each record (N,) counts as. In the number each one counts as the largest
+    weight, so that it moves it by as much as it may move a sum.
+    """
+
+    def all_of(own: Records) -> TalliedCells:
+        return TalliedCells(np.zeros(len(parts(own)), dtype=np.intp), parts(own))
+
+    def each(own: Records) -> TalliedCells:
+        return TalliedCells(np.zeros(1, dtype=np.intp), np.array([MOST_PARTS * len(parts(own))]))
+
+    number_scale = 0.0
+    if records is None:
+        records = max(1, round(int(seller.counts(NUMBER, each, 1)[0]) / MOST_PARTS))
+        number_scale = noise.scales[NUMBER] / MOST_PARTS
+    total = max(1, int(seller.counts(OF_ALL, all_of, 1)[0]))
+    population = total * weight.high / MOST_PARTS
+    return WeightedSums(weight, population, records, noise.scales[OF_ALL], number_scale)
+
+
+def with_squares(
+    sums: WeightedSums,
+    seller: Seller[Records],
+    noise: Noise,
+    table: Workload,
+    codes: Callable[[Records], Codes | TalliedCells],
+    parts: Callable[[Records], Counts],
+) -> WeightedSums:
+    """The sums with those of squared weights by the codes of each column.
+
+    A square is counted in parts of the largest one, so that a record moves no sum by more than one
+    of weights.
+    """
+    squares, scales = {}, {}
+    unit = sums.heaviest**2 / MOST_PARTS  # Of a part, in squared rows.
+    for k, (name, column) in enumerate(table.columns.items()):
+        if (measurement := f"{OF_SQUARES}{name}") in noise.scales:
+
+            def own(records: Records, k: int = k) -> TalliedCells:
+                square = np.rint(parts(records) ** 2 / MOST_PARTS).astype(np.int64)
+                of_columns = codes(records)
+                assert not isinstance(of_columns, TalliedCells)
+                return TalliedCells(of_columns[:, k], square)
+
+            noisy = seller.counts(measurement, own, column.size)
+            squares[name] = np.rint(noisy * unit).astype(np.int64)
+            scales[name] = noise.scales[measurement] * unit
+    return replace(sums, squares=squares, squares_scales=scales)
 
 
 def bought_cells(
@@ -225,16 +379,18 @@ def bought_tables(
     codes: Callable[[Records], Codes | TalliedCells],
     *,
     records: int,
+    parts: Callable[[Records], Counts] | None = None,
 ) -> Measurements:
     """The noisy counts of all sets; `codes` gives the records' codes (N, K), or a tally of cells.
 
-    `records` is the number of records to impute, which is noisy where it has a price.
+    Each record counts once, or as its `parts` (N,) of the largest weight. `records` is the number
+    of records to impute, which is noisy where it has a price.
     """
     noisy = np.zeros(len(table.possible), dtype=np.int64)
     place = np.cumsum(table.possible) - 1  # Of a possible cell, among the possible ones.
     for q, (low, high) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
         at = low + np.flatnonzero(table.possible[low:high])
-        cells = partial(_possible_cells, table, q, codes, place - place[at[0]])
+        cells = partial(_possible_cells, table, q, codes, place - place[at[0]], parts)
         noisy[at] = seller.counts(of_set(table.names[q]), cells, len(at))
     return Measurements(
         table=table,
@@ -251,6 +407,7 @@ def _possible_cells(
     q: int,
     codes: Callable[[Records], Codes | TalliedCells],
     place: NDArray[np.intp],
+    parts: Callable[[Records], Counts] | None,
     records: Records,
 ) -> NDArray[np.intp] | TalliedCells:
     """Each record's place (N,) among the possible cells of set q, -1 for none, or their tally."""
@@ -259,7 +416,8 @@ def _possible_cells(
         at = slice(*table.offsets[q : q + 2])
         return TalliedCells(np.where(table.possible[at], place[at], -1), own.records[at])
     cell = table.cells(own, q)
-    return np.where(cell < 0, -1, place[cell])
+    found = np.where(cell < 0, -1, place[cell])
+    return found if parts is None else TalliedCells(found, parts(records))
 
 
 def lost_sets(noisy: Measurements, datasets: Sequence[Codes]) -> list[tuple[str, ...]]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.by_rule import BlankColumn, BoundedColumn, counted_names
 from pyvws.mechanisms.counts.cliques import Clique, clique
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.tables.schema.rules import Fixed, Never
@@ -59,22 +60,25 @@ class Skip:
 
 
 def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[str, Skip]:
-    """The skips by their column; InputError for a rule that is no skip."""
-    skips = {}
-    for name in columns:
-        rules = schema.columns[name].rules
-        if not rules:
-            continue
-        told = [rule for rule in rules if isinstance(rule, Fixed | Never)]
+    """The skips by their column; InputError for a rule that is no skip.
+
+    A bound is none: what is counted keeps it. But its codes follow from whether the number that
+    bounds is missing.
+    """
+    skips, counted = {}, counted_names(columns)
+    for name, as_counted in counted.items():
+        told = [rule for rule in schema.columns[name].rules if isinstance(rule, Fixed | Never)]
         for rule in told:
-            _check(name, rule, columns)
-        if len(told) < len(rules):
-            raise InputError.by("counts-bound-rule", name=name)
-        skips[name] = _skip(name, told, schema, columns)
+            _check(name, rule, counted)
+        own, further = columns[as_counted], dict[str, str]()
+        if isinstance(own, BoundedColumn) and own.earlier.column.missing_codes:
+            further = {x: counted[x] for x in (own.earlier.name,) if x in counted}
+        if told or further:
+            skips[as_counted] = _skip(name, told, schema, columns, further)
     return skips
 
 
-def _check(name: str, rule: Fixed | Never, columns: Mapping[str, CountedColumn]) -> None:
+def _check(name: str, rule: Fixed | Never, counted: Mapping[str, str]) -> None:
     compared = (
         comparison
         for comparison in ast.walk(rule.condition.tree)
@@ -85,7 +89,7 @@ def _check(name: str, rule: Fixed | Never, columns: Mapping[str, CountedColumn])
         == 1
         for comparison in compared
     )
-    if not plain or not {*rule.columns} <= {*columns}:
+    if not plain or not {*rule.columns} <= {*counted}:
         raise InputError.by("counts-rule-unreadable", name=name)
 
 
@@ -94,24 +98,38 @@ def _skip(
     rules: list[Fixed | Never],
     schema: Schema,
     columns: Mapping[str, CountedColumn],
+    further: Mapping[str, str],
 ) -> Skip:
-    rows = clique(columns, {parent for rule in rules for parent in rule.columns})
+    counted = counted_names(columns)
+    parents = {parent: counted[parent] for rule in rules for parent in rule.columns} | {**further}
+    rows = clique(columns, parents.values())
     cases = rows.size
     if cases > _MOST_CASES:
         raise InputError.by("counts-rule-too-many-cases", name=name, cases=cases)
-    own, codes = columns[name], rows.codes
+    own, codes = columns[counted[name]], rows.codes
     forced = np.full(cases, -1, dtype=np.int32)
     barred: set[int] = set()
     left = np.ones((cases, own.size), dtype=np.bool_)
+    for as_counted in further.values():
+        assert isinstance(own, BoundedColumn)
+        left &= own.left(np.isnan(columns[as_counted].ends[0][codes[as_counted]]))
     for rule in rules:
         ends = [
             rule.condition.holds(
-                {parent: columns[parent].ends[high][code] for parent, code in codes.items()},
+                {parent: columns[x].ends[high][codes[x]] for parent, x in parents.items()},
                 schema.columns,
             )
             for high in (False, True)
         ]
         if (ends[0] != ends[1]).any():
+            for other in rule.columns:
+                if isinstance(columns[parents[other]], BlankColumn):
+                    raise InputError.by("counts-rule-unreadable", name=name)
+                if other != parents[other]:
+                    counts = parents[other]
+                    raise InputError.by(
+                        "counts-rule-of-bounded", name=name, other=other, counted=counts
+                    )
             raise InputError.by("counts-rule-splits-cell", name=name)
         missing = own.column.missing_codes
         if isinstance(rule, Never):

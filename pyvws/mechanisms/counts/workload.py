@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.by_rule import BoundedColumn, counted_columns, counted_names
 from pyvws.mechanisms.counts.cliques import Clique, clique, grouping
 from pyvws.mechanisms.counts.coding import (
     MOST_LEVELS,
     MOST_OF_PAIR,
     Codes,
     CountedColumn,
-    counted_columns,
 )
-from pyvws.mechanisms.counts.differences import Difference
+from pyvws.mechanisms.counts.differences import Difference, OfTwo
 from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
     NONE,
@@ -110,6 +110,12 @@ class Workload:
         return [one for one in self.columns.values() if isinstance(one, Difference)]
 
     @property
+    def bounded(self) -> dict[str, BoundedColumn]:
+        """What is counted in the place of numbers that others bound, by the number's name."""
+        bounded = (one for one in self.columns.values() if isinstance(one, BoundedColumn))
+        return {one.later.name: one for one in bounded}
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """The numbers of cells (Q,) of the sets."""
         return np.diff(self.offsets)
@@ -126,29 +132,25 @@ class Workload:
 
     def reads(self, q: int) -> list[str]:
         """The columns of a table that set q is counted by."""
-        of = [self.columns[name] for name in self.sets[q]]
-        both = [
-            (x.later.name, x.earlier.name) if isinstance(x, Difference) else (x.name,) for x in of
-        ]
-        return list(dict.fromkeys(chain.from_iterable(both)))
+        of = [self.columns[name].reads for name in self.sets[q]]
+        return list(dict.fromkeys(one.name for one in chain.from_iterable(of)))
 
     def read(self, frame: Any) -> tuple[Codes, dict[str, Floats]]:
         """The codes (N, K) of a table's records, -1 for an unknown value, and values by column.
 
         The codes of a column that the frame lacks are -1.
         """
-        there = {*frame.columns}
-        read = {
-            name: column.read(frame[name])
-            for name, column in self.columns.items()
-            if name in there and not isinstance(column, Difference)
+        there, columns = {*frame.columns}, self.columns.values()
+        asked = {one.name: one for own in columns for one in own.reads} | {
+            own.name: own for own in columns if not isinstance(own, OfTwo)
         }
+        read = {name: column.read(frame) for name, column in asked.items() if name in there}
         codes = {name: own for name, (own, _) in read.items()}
         values = {name: own for name, (_, own) in read.items()}
         codes |= {
-            one.name: one.codes_of(codes, values)
-            for one in self.differences
-            if {one.later.name, one.earlier.name} <= there
+            own.name: own.codes_of(codes, values)
+            for own in columns
+            if isinstance(own, OfTwo) and {one.name for one in own.reads} <= there
         }
         none = np.full(len(frame), -1, dtype=np.int32)
         return np.column_stack([codes.get(name, none) for name in self.columns]), values
@@ -296,7 +298,8 @@ def _sets(
     """The sets, and the share of each times that of its number of cells."""
     columns, apart = ruled.columns, ruled.apart
     released = [name for name, one in columns.items() if not isinstance(one, Difference)]
-    own = [name for name in released if not schema.columns[name].is_computed]
+    as_counted = counted_names(columns)
+    own = [n for n, x in as_counted.items() if x in released and not schema.columns[n].is_computed]
     sets: dict[tuple[str, tuple[str, ...]], tuple[Clique, float]] = {}
     for name, others in ruled.alike.items():
         counted, share = {name, *others}, _OF_ALIKE
@@ -312,7 +315,9 @@ def _sets(
             found = _together(ruled, _TOGETHER[word], priced, together)
             asked = [(crossed, 1.0) for crossed in found]
         elif word == PREDICTORS:
-            asked = [(clique(columns, {n, *schema.predictors_of(n)}), 1.0) for n in own]
+            wanted = [(n, *schema.predictors_of(n)) for n in own]
+            counted_by = [{as_counted[x] for x in names if x in as_counted} for names in wanted]
+            asked = [(clique(columns, names), 1.0) for names in counted_by]
         else:
             named = named_set(word, columns)
             groups = {n: grouping(columns[n], at) for n, at in named.cuts.items() if at}

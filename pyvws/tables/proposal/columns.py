@@ -49,6 +49,7 @@ from pyvws.tables.proposal.numbers import (
     rising,
 )
 from pyvws.tables.proposal.often import Bools, Codes, Often
+from pyvws.tables.proposal.survey_weights import are_survey_weights
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.write_values import native_levels
@@ -91,6 +92,8 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
     alone = Often.of(np.arange(len(frame)))
     proposed = {name: _proposed(frame[name], alone) for name in frame.columns}
+    weights = {name for name in frame.columns if are_survey_weights(frame[name])}
+    proposed |= {name: _dropped(notes.WEIGHTS, "role") for name in weights}
     held = ids_of_units(frame, proposed, larger=True)
     proposed |= {name: _dropped(notes.UNIT, "role") for name in ids_of_units(frame, proposed)}
     often = units_of_records(frame, proposed)

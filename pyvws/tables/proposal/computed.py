@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from pyvws.tables.proposal.rules import (
     formatted_value,
     number_between,
 )
+from pyvws.tables.proposal.short_conditionals import is_decided_by
+from pyvws.tables.proposal.sums import sums_of
 from pyvws.tables.schema.column import Column
 
 Values = Mapping[str, Floats]
@@ -31,6 +33,7 @@ Values = Mapping[str, Floats]
 _UNITS_A_BAND: Final = 5
 _SOME: Final = 200  # So many records refuse most bands.
 _UNITS_OF_A_COPY: Final = 10.0  # That do not have its most frequent level.
+_MOST_BARRED: Final = 12  # Levels of bands that leave a missing value free.
 _MOST_NUMBERS: Final = 40  # Numbers before a column, of which it may follow.
 _NO_FAMILY: Final[dict[str, Any]] = {
     "model": None,
@@ -68,8 +71,9 @@ def _by_earlier(columns: Mapping[str, Column], values: Values, often: Often) -> 
         else:
             categories.append(name)
             for other in numbers:
-                rules = _bands(name, other, columns, values, often)
-                banded = _ruled(name, rules, columns, values) if rules else None
+                rules = [band.rule for band in _bands(name, other, columns, values, often)]
+                banded = _ruled(name, tuple(rules), columns, values) if rules else None
+                banded = banded or _bands_or_none(name, other, columns, values, often)
                 if banded is not None:
                     proposed[name] = banded
                     break
@@ -99,6 +103,12 @@ def _formed(
         made = _ruled(name, text, {**columns, **parts}, values, **instead)
         if made is not None:
             return {**parts, name: made}
+    free = [x for x in near if not columns[x].is_computed and columns[x].days_since is None]
+    if column.days_since is None and len(np.unique(values[name])) >= LEAST_DIFFERENT:
+        for one in sums_of(name, free, columns, values):
+            if not one.broken.any():
+                made = _ruled(name, one.rule, columns, values, **_NO_FAMILY)
+                return {} if made is None else {name: made}
     return {}
 
 
@@ -117,8 +127,10 @@ def _below(columns: Mapping[str, Column], values: Values, often: Often) -> dict[
         giving = forms.giving(name, later, columns, values)
         for other in later:
             if columns[other].categorical:
-                continue
-            if columns[name].categorical:
+                below = columns[name].categorical and is_decided_by(
+                    columns[name], values[name], columns[other], values[other], often
+                )
+            elif columns[name].categorical:
                 below = _may_be_bands(values[name], values[other]) and bool(
                     _bands(name, other, columns, values, often)
                 )
@@ -173,7 +185,8 @@ def _ruled(
         if (broken & ~(holds & fixed)).any():
             return None
         fixed |= holds
-    return made if fixed.all() or made.is_computed else None
+    barring = all(rule.bars for rule in made.rules)
+    return made if fixed.all() or made.is_computed or barring else None
 
 
 def _copy(
@@ -198,10 +211,47 @@ def _copy(
     return None
 
 
+def _bands_or_none(
+    name: str, other: str, columns: Mapping[str, Column], values: Values, often: Often
+) -> Column | None:
+    """A category whose levels are intervals of a number where it is not missing; None otherwise.
+
+    Its rules bar all other levels of an interval, so that a missing value stays free.
+    """
+    column, kept = columns[name], values[name] <= len(columns[name].levels or ())
+    if kept.all() or not kept.any() or {*column.missing_codes} & {*(column.levels or ())}:
+        return None
+    some = {x: values[x][kept] for x in (name, other)}
+    bands = _bands(name, other, columns, some, often.among(kept))
+    levels = {band.level for band in bands if band.level is not None}
+    if levels != {*(column.levels or ())} or len(levels) > _MOST_BARRED:
+        return None
+    texts = []
+    for band in bands:
+        barred = [formatted_value(x, quoted=True) for x in column.levels or () if x != band.level]
+        condition = " and ".join(filter(None, (band.above, band.below)))
+        if band.level is not None:
+            texts.append(f"never {', '.join(barred)} where {condition}")
+    return _ruled(name, tuple(texts), columns, values)
+
+
+class _Band(NamedTuple):
+    """A level, and the conditions under which a number is in its interval."""
+
+    level: str | None
+    above: str
+    below: str
+
+    @property
+    def rule(self) -> str:
+        """The rule of the level, of which those of lower ones stand before it."""
+        return f"{formatted_value(self.level)} where {self.below or self.above}"
+
+
 def _bands(
     name: str, other: str, columns: Mapping[str, Column], values: Values, often: Often
-) -> tuple[str, ...]:
-    """The rules of a category whose levels are intervals of a number; none where they are not."""
+) -> tuple[_Band, ...]:
+    """The intervals of a number that a category's levels are; none where they are no intervals."""
     column, number = columns[name], columns[other]
     codes, x = values[name].astype(np.intp) - 1, values[other]
     there = ~np.isnan(x)
@@ -218,17 +268,16 @@ def _bands(
     units = np.bincount(codes[there], often.each[there])
     if (units[of_known] < _UNITS_A_BAND).any():
         return ()
-    rules = []
+    bands, above = [], ""
     gone = np.unique(codes[~there])
     if len(gone) > 1 or (len(gone) and len(number.missing_codes) > 1):
         return ()
     labels = column.coded_levels
     if len(gone):
-        rules.append(f"{formatted_value(labels[gone[0]])} where {formatted_name(other)} == missing")
+        bands.append(_Band(labels[gone[0]], f"{formatted_name(other)} == missing", ""))
     for place in steps:
         cut = number_between(float(known[place]), float(known[place + 1]))
-        level = formatted_value(labels[of_known[place]])
-        rules.append(f"{level} where {condition_on(other, number, '<', cut)}")
-    last = formatted_value(labels[of_known[-1]])
-    rules.append(f"{last} where {condition_on(other, number, '>=', cut)}")
-    return tuple(rules)
+        below = condition_on(other, number, "<", cut)
+        bands.append(_Band(labels[of_known[place]], above, below))
+        above = condition_on(other, number, ">=", cut)
+    return (*bands, _Band(labels[of_known[-1]], above, ""))

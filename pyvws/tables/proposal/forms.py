@@ -17,7 +17,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal.numbers import step_below
-from pyvws.tables.proposal.often import Often
+from pyvws.tables.proposal.often import Bools, Often
 from pyvws.tables.proposal.rules import formatted_name
 from pyvws.tables.schema.arithmetic import EXACT, precision
 from pyvws.tables.schema.column import Column
@@ -46,6 +46,7 @@ _VARIED: Final = 0.5  # Of the variance of a product or a ratio of independent p
 _NEAR: Final = 40  # Numbers of a product or a ratio stand so near each other.
 _SOME: Final = 64  # So many records refuse most forms.
 _PARTS: Final = 4.0  # A form has the errors of so many numbers.
+_NEAR_ENOUGH: Final = 0.01  # Of a number that a few other records have no part in.
 _DIGITS: Final = range(-9, 16)  # Decimals of a constant.
 _MOST_SLOPES: Final = 20  # More that do for so many digits are any.
 
@@ -158,6 +159,30 @@ class Forms:
             if (line := _line(own, values[other], columns[name])) is not None:
                 yield f"= {_spelled(other, *line)}"
         yield from (text for *_, text in sorted(found[2]))
+
+    def nearly(
+        self, name: str, among: Collection[str], columns: Mapping[str, Column], values: Values
+    ) -> Iterator[tuple[tuple[str, ...], Bools]]:
+        """The numbers of which most records are one multiple of a form, and the others (N,)."""
+        if name not in self.numbers:
+            return
+        own, places = values[name], {x: k for k, x in enumerate(self.numbers)}
+        given = np.isin(self.parts, [places[x] for x in among if x in places]).all(axis=1)
+        asked = np.flatnonzero(given)
+        with np.errstate(all="ignore"):
+            factors = own[self.rows, None] / self.seen[:, asked]
+        some = np.isfinite(factors).sum(axis=0) > len(self.rows) // 2
+        middle = np.nanmedian(np.where(np.isfinite(factors), factors, np.nan)[:, some], axis=0)
+        for place, factor in zip(asked[some].tolist(), middle.tolist(), strict=True):
+            form, share = self.forms[place], _NEAR_ENOUGH * np.abs(own)
+            numbers, room = form.of(values), _room(columns[name], own, self.sizes[place])
+            near = np.abs(own - factor * numbers) <= share + room
+            if near.sum() <= len(own) // 2 or not factor or not form.varies(values):
+                continue
+            low, high = map(float, _factors(own[near], room[near], numbers[near]))
+            if low <= high and _different(numbers) >= LEAST_DIFFERENT * len(form.parts):
+                off = np.abs(own - _shortest(low, high) * numbers)
+                yield form.parts, ~(off <= room) & ~(np.isnan(own) & np.isnan(numbers))
 
     def giving(
         self, name: str, among: Collection[str], columns: Mapping[str, Column], values: Values

@@ -99,6 +99,8 @@ def proposed_rules(
     for name in used:
         before = proposed[name]
         if before.is_computed or before.rule or before.is_constant:  # Bands have rules.
+            if before.rules and all(rule.bars for rule in before.rules):
+                earlier.append(name)
             continue
         drawn = before.role == "synthesize"
         if drawn:

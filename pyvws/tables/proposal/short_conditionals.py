@@ -64,7 +64,7 @@ def short_conditionals(
         if column.role != "synthesize" or column.is_computed or column.is_constant:
             proposed[name] = column
             continue
-        if column.rule:  # Its rules compute it.
+        if column.rule and not all(rule.bars for rule in column.rules):  # They compute it.
             table: dict[str, Any] = {"model": "table"} if short else {}
             proposed[name] = _changed(column, **table, predictors=())
             continue
@@ -230,6 +230,17 @@ def _decided_by(
             return None if None in decided else {name: _by_level(levels, decided)}
         return {name: _by_level(levels, low.tolist())}
     return None
+
+
+def is_decided_by(column: Column, own: Floats, other: Column, values: Floats, often: Often) -> bool:
+    """Whether each level (N,) of another category, which has more of them, has one of a category's.
+
+    The values are as `Schema.coded` gives them.
+    """
+    if len(np.unique(values)) <= len(np.unique(own)):
+        return False
+    seen = {"": _as_it_is(other, values)}
+    return _decided_by(_as_it_is(column, own), seen, often) is not None
 
 
 def _by_level(levels: tuple[str | None, ...], decided: list[Any]) -> dict[str, Any]:

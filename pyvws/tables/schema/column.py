@@ -147,7 +147,8 @@ class Column(Entries):
         self._check_within()
         self._keep("outside", self._agreed_outside())
         if self.part is not None:
-            if not self.parts or self.is_computed or self.role != "synthesize":
+            computed = self.is_computed and not self.frees_missing
+            if not self.parts or computed or self.role != "synthesize":
                 raise InputError.by("part-without-parts")
             self._keep("part", read_part(self.part, ENTRIES))
         self._check_groups()
@@ -309,6 +310,11 @@ class Column(Entries):
     def is_computed(self) -> bool:
         """Whether the column is computed from others, so that it has no family."""
         return any(rule.computes for rule in self.rules)
+
+    @property
+    def frees_missing(self) -> bool:
+        """Whether a computed number may be missing where the rule gives it a value."""
+        return any(rule.frees_missing for rule in self.rules)
 
     @property
     def is_constant(self) -> bool:

@@ -102,14 +102,15 @@ def _modelled(schema: Schema) -> ModelledSchema:
         column_of |= dict.fromkeys([*categories, name], name)
         if column.role == "public":
             continue
+        own = _predictors(schema, schema.predictors_of(name), column.formula)
         if name not in schema.computed:
-            given[name] = _predictors(schema, schema.predictors_of(name), column.formula)
+            given[name] = own
         of_part = schema.predictors_of_part(name)
         for part in categories:
             if of_part is not None:
                 given[part] = _predictors(schema, of_part, (column.part or {}).get("formula"))
-            elif name in given:
-                given[part] = given[name]
+            elif name in given or column.frees_missing:
+                given[part] = own
     return ModelledSchema(columns, given, column_of, schema.derived)
 
 
@@ -271,6 +272,8 @@ class Finish:
             where, given = rule.settled(
                 self.name, values, self.schema.columns, of_part=self.of_part
             )
+            if rule.frees_missing and not self.of_part:
+                where = where & (values[part_of(self.name)] == 1.0)
             settled = np.where(where & ~done, given, settled)
             done |= where
         return settled
@@ -336,6 +339,8 @@ def is_drawn(schema: Schema, name: str) -> bool:
     if column.group_by is not None:
         return of_part
     only_value = len(column.parts) - len(column.ruled_codes) == 1  # Rules settle the other parts.
+    if of_part and column.frees_missing:
+        return True
     return not (whole in schema.computed or (of_part and only_value))
 
 
@@ -380,5 +385,6 @@ def computed_values(schema: Schema, name: str, values: Mapping[str, Floats]) -> 
     first = np.ones(len(next(iter(values.values()))))
     made: dict[str, Floats] = {}
     if schema.columns[name].parts:
-        made[part_of(name)] = Finish(name, schema, of_part=True).settled(first, values)
+        drawn = values.get(part_of(name), first)  # A rule may leave a missing value free.
+        made[part_of(name)] = Finish(name, schema, of_part=True).settled(drawn, values)
     return {**made, name: Finish(name, schema).settled(first, {**values, **made})}

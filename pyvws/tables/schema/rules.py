@@ -4,7 +4,9 @@
 "missing only where age < 15" says besides that the value is there everywhere else, and "N only
 where age < 15" that the code N, one of several, is nowhere else. ">= wages", "<= assets" and
 "> begin" bound a number by another one. "= wages + pensions" and "= log(wage)" compute a column,
-"= area" copies a category, and a lookup lets another column decide it. "never married, widowed
+"= area" copies a category, and a lookup lets another column decide it. "= wages + pensions or
+missing" leaves a missing value free, and "= 100 - work within 0.2" is kept by numbers that rounding
+put so far off. "never married, widowed
 where age < 15" bars levels of a category, one of which the value has elsewhere. Conditions read as
 `pyvws.tables.schema.conditions` says, and arithmetic as `pyvws.tables.schema.arithmetic` says.
 
@@ -39,6 +41,9 @@ _FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<cond
 _NEVER: Final = re.compile(
     r"(?P<said>never\s+(?P<values>(?!only\s+where\b).+?))\s+where\s+(?P<condition>.+)", re.S
 )
+_COMPUTED: Final = re.compile(
+    r"=(?P<of>.*?)(\s+within\s+(?P<within>[\d.]+))?(?P<blank>\s+or\s+missing)?\s*", re.S
+)
 _LISTED: Final = re.compile(r"""\s*('[^']*'|"[^"]*"|[^,'"]+?)\s*(?:,|$)""")
 
 Values = Mapping[str, Floats]
@@ -64,6 +69,11 @@ class Rule:
     """Whether another number of its record bounds the value."""
     bars: ClassVar[bool] = False
     """Whether the rule bars levels of a category, and gives none."""
+
+    @property
+    def frees_missing(self) -> bool:
+        """Whether the value may be missing where the rule gives one."""
+        return False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -226,19 +236,28 @@ class Bound(Rule):
 class Computed(Rule):
     """The number follows from other columns by arithmetic, rounded to its column's decimals.
 
-    A category is another one: both have the same labels in each record.
+    A category is another one: both have the same labels in each record. A record keeps the rule
+    where its number is `within` so much of what is computed, and with `blank` where it has none.
     """
 
     arithmetic: Arithmetic
+    within: float = 0.0
+    blank: bool = False
     computes = True
+
+    @property
+    def frees_missing(self) -> bool:
+        return self.blank
 
     @property
     def columns(self) -> tuple[str, ...]:
         return self.arithmetic.columns
 
     def check(self, column: Coded) -> None:
-        if column.categorical and self.arithmetic.column is None:
+        if self.arithmetic.column is None or self.within or self.blank:
             _check_number(column)
+        if self.blank and not column.missing_codes:
+            raise InputError.by("rule-says-missing")
 
     def check_among(self, name: str, columns: Columns) -> None:
         if columns[name].categorical:
@@ -267,18 +286,22 @@ class Computed(Rule):
             return fixed, own != self._copied(name, values, columns)
         decimals = columns[name].decimals
         share = precision(own) if decimals is None else EXACT
-        half = 0.0 if decimals is None else 0.5 * 10.0**-decimals
+        half = self.within + (0.0 if decimals is None else 0.5 * 10.0**-decimals)
         low, high = self.arithmetic.between(values, columns, share)
         room = half + share * np.abs(own)
         near = (own >= low - room) & (own <= high + room)
-        return fixed, np.asarray(~(near | (np.isnan(own) & np.isnan(low))))
+        if self.blank:  # Its part is drawn, but where a part of the sum is missing.
+            fixed = np.isnan(low)
+        return fixed, np.asarray(~(near | (np.isnan(own) & (np.isnan(low) | self.blank))))
 
     def settled(self, name: str, values: Values, columns: Columns, *, of_part: bool) -> Settled:
         if columns[name].categorical:
             return np.ones(1, dtype=np.bool_), self._copied(name, values, columns)
         made = self.arithmetic.of(values, columns)
-        settled = np.where(np.isnan(made), 2.0, 1.0) if of_part else columns[name].rounded(made)
-        return np.ones(1, dtype=np.bool_), settled
+        if of_part:
+            gone = np.isnan(made)
+            return gone | (not self.blank), np.where(gone, 2.0, 1.0)
+        return np.ones(1, dtype=np.bool_), columns[name].rounded(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,8 +392,12 @@ def read_rule(text: str) -> Rule:
         if other is None:
             raise InputError.by("rule-bounds-by-more", text=text, help=HELP)
         return Bound(other, stated[0] == ">", strict)
-    if stated[:1] == "=":
-        return Computed(read_arithmetic(stated[1:], text))
+    if (computed := _COMPUTED.fullmatch(stated)) is not None:
+        within = as_number(computed["within"] or "0")
+        if within is None:
+            raise InputError.by("rule-unreadable", text=text, help=HELP)
+        arithmetic = read_arithmetic(computed["of"], text)
+        return Computed(arithmetic, within, computed["blank"] is not None)
     if (never := _NEVER.fullmatch(stated)) is not None:
         listed = _LISTED.findall(never["values"])
         if not listed or _LISTED.sub("", never["values"]):

@@ -26,6 +26,7 @@ from pyvws.tables.schema.members import Members, read_members
 from pyvws.tables.schema.paid import PaidSchema
 from pyvws.tables.schema.read_values import Unknown, coded_columns
 from pyvws.tables.schema.toml_text import read_column, schema_text
+from pyvws.tables.schema.weight import SurveyWeight, read_weight
 from pyvws.tables.schema.write_values import written_column
 
 SCHEMA_FILE: Final = "schema.toml"
@@ -33,13 +34,13 @@ SCHEMA_FILE: Final = "schema.toml"
 
 _OF_TABLE: Final = (
     *("reviewed", "proposed_from", "proposed_entries", "unit", "members"),
-    *("survey_weight", "mean_survey_weight", "records"),
+    *("survey_weight", "mean_survey_weight", "weight", "weight_range", "weight_kind", "records"),
 )
 _PAID: Final = "paid"
 _HEADINGS: Final = ("role", "model", "predictors")  # Columns of a shown schema.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Schema:
     """What is public of a table, checked on creation. Synthesis follows the order of `columns`.
 
@@ -58,6 +59,11 @@ class Schema:
         the weights come last.
     mean_survey_weight : float, optional
         The public mean of the weights: the population over the size that the design has.
+    weight, weight_range : str and two numbers, optional
+        Column of survey weights that noisy counts add up, with role "drop" or not named, and their
+        public range. A weight beyond it counts as the nearest end.
+    weight_kind : {"calibrated", "design"}, optional
+        Whether a weight may depend on other records, as a calibrated one does. By default it may.
     records : int, optional
         A public number of records: the rows of a dataset, where no column is public. With `members`
         the number of units.
@@ -82,6 +88,9 @@ class Schema:
     members: Members | None = None
     survey_weight: str | None = None
     mean_survey_weight: float | None = None
+    weight: str | None = None
+    weight_range: tuple[float, float] | None = None
+    weight_kind: str | None = None
     records: int | None = None
     reviewed: bool | str | None = None
     proposed_from: int | None = None
@@ -121,6 +130,8 @@ class Schema:
             object.__setattr__(
                 self, "mean_survey_weight", positive(self.mean_survey_weight, "mean_survey_weight")
             )
+        if self.weighing is not None:
+            object.__setattr__(self, "weight_range", (self.weighing.low, self.weighing.high))
         for name, least in {"records": 1, "proposed_from": 1, "proposed_entries": 0}.items():
             if (value := getattr(self, name)) is not None:
                 whole_number(value, name, least=least)
@@ -270,6 +281,11 @@ class Schema:
         """
         write_whole(Path(path), self.text, private=self.under_review)
 
+    def __repr__(self) -> str:
+        """One line without entries, which are confidential while the schema is under review."""
+        review = "under review, " if self.under_review else ""
+        return f"Schema({review}{len(self.columns)} columns: {', '.join(self.columns)})"
+
     def _repr_html_(self) -> str:
         """The columns as a table, for a notebook; confidential while the schema is under review."""
         rows = []
@@ -409,6 +425,14 @@ class Schema:
     def exponents(self) -> str | None:
         """The column of survey weights that are exponents; None without one, or if synthesized."""
         return None if self.survey_weight in self.synthesized else self.survey_weight
+
+    @property
+    def weighing(self) -> SurveyWeight | None:
+        """The survey weight that noisy counts add up, and its public range; None without one."""
+        own = self.columns.get(self.weight or "")
+        role = "drop" if own is None else own.role
+        entries = self.weight, self.weight_range, self.weight_kind
+        return read_weight(*entries, role=role, unit=self.unit)
 
     def coded(
         self,

@@ -83,33 +83,17 @@ def state_means(
     return 1.0 + np.array([(state == place).mean() for place in places])
 
 
-def fit_slopes(
-    shares: Floats,
-    codes: Floats,
-    noisy: Floats,
-    noisy_first: Floats,
-    scales: Floats,
-    laplace: bool,
-    n: int,
-) -> Floats:
+def fit_slopes(**given: Any) -> Floats:
     """What a fit minimises, over 100, and 1 plus its slopes over 1000, at these logits."""
-    counts, at = _fitted(shares, codes, noisy, noisy_first, scales, laplace, n)
+    counts, at = _fitted(**given)
     value, (of_shares, of_codes) = counts.penalised(at)
     slopes = np.concatenate([of_shares, of_codes.ravel()])
     return np.append(value / 100.0, 1.0 + slopes / 1000.0)
 
 
-def fit_ties(
-    shares: Floats,
-    codes: Floats,
-    noisy: Floats,
-    noisy_first: Floats,
-    scales: Floats,
-    laplace: bool,
-    n: int,
-) -> Floats:
+def fit_ties(**given: Any) -> Floats:
     """1 and what the shares of the pair have more than those of the classes at these logits."""
-    counts, at = _fitted(shares, codes, noisy, noisy_first, scales, laplace, n)
+    counts, at = _fitted(**given)
     own = np.exp(at.shares) / np.exp(at.shares).sum()
     return 1.0 + counts.ties(own, counts.profiles(at.codes))[:2, 2:].ravel()
 

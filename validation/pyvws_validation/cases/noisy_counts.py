@@ -29,10 +29,14 @@ from pyvws_validation._counted_losses import (
     DELTA,
     IN_GROUPS,
     IN_NUMBERS,
+    IN_ORDER,
     OF_GROUPS,
     OF_NUMBERS,
+    OF_ORDER,
     OF_TABLES,
+    OF_WEIGHTS,
     RECORDS,
+    WEIGHED,
     CountedRuns,
     gaussian_loss,
     hockey_stick,
@@ -237,6 +241,9 @@ _OF_TABLES: Final[dict[str, Any]] = {
     "measure": ("sex:age/15",),
     "bases": TABLES[:7],
 }
+_OF_ONE_SUM: Final = 0.7  # A replaced record of equal weight does not move the sum of weights.
+_WEIGHED: Final[dict[str, Any]] = {"columns": OF_WEIGHTS, "weighted": True}
+_UNITS_WEIGHED: Final = (WEIGHED[:1] * 2, WEIGHED[2:4], (*WEIGHED[1:2], *WEIGHED[5:7]))
 _OF_SLOTS: Final[dict[str, Any]] = {"members": SLOTS, "bases": ((), UNITS[1:])}
 _OF_WAVES: Final[dict[str, Any]] = {
     "members": replace(SLOTS, slot="job"),
@@ -266,7 +273,18 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     _losses("groups", columns=OF_GROUPS, **_alone(IN_GROUPS)),
     _losses("chosen-cells", columns=OF_NUMBERS, **_alone(IN_NUMBERS)),
     _losses("chosen-cells-delta", columns=OF_NUMBERS, delta=DELTA, **_alone(IN_NUMBERS)),
+    _losses("order", columns=OF_ORDER, **_alone(IN_ORDER)),
+    _losses("order-delta", columns=OF_ORDER, delta=DELTA, **_alone(IN_ORDER[:3])),
     _losses("one-column", **_AGES),
+    _losses("weights", **_WEIGHED, **_alone(WEIGHED)),
+    _losses("weights-delta", delta=DELTA, **_WEIGHED, **_alone(WEIGHED[:3])),
+    _losses(
+        "weights-replaced", _OF_ONE_SUM, **_WEIGHED, **_alone(WEIGHED[:4]), neighbours="replace"
+    ),
+    _losses(
+        *("weights-units", _NEARLY),
+        **{"cap": 2, "extremes": _UNITS_WEIGHED, "bases": ((), _UNITS_WEIGHED), **_WEIGHED},
+    ),
     Conversion(id="guarantee/counts-conversion-one", u=4.0, multiples=(1,), epsilon=1.0),
     Conversion(id="guarantee/counts-conversion-small", u=0.5, multiples=(1, 2, 5), epsilon=3.0),
     Conversion(id="guarantee/counts-conversion-many", u=0.002, multiples=(6, 8) * 10, epsilon=1.0),

@@ -1,4 +1,9 @@
-"""What the classes' shares of a column have in common: the prior of the shares of each class.
+"""The priors of classes and their moves: of the classes' shares, and of what they have in common.
+
+Class h takes the share V_h ~ Beta(1, a) of what the classes before it leave, and the last class
+takes the rest. The concentration a has the prior Gamma(1/4, 1/4). Given the records of each class
+the sticks V are Beta again, and given the sticks the concentration is a gamma variable. A small
+concentration makes 1 - V smaller than any double, so both are drawn and kept as logarithms.
 
 Column k has the shares phi_hk ~ Dirichlet(c_k m_k) in class h. Its common shares have the prior
 m_k ~ Dirichlet(1/2, ..., 1/2), and its concentration c_k an exponential one of mean 5. Where the
@@ -13,7 +18,7 @@ c m_c / (c m_c + i). Then m follows from the sums of t over the classes, and c f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +26,35 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts._sweep import drawn_of_common
 
+_SHAPE: Final = 0.25  # Of the gamma prior of the concentration, as is its rate.
 _COMMON: Final = 0.5  # The parameter of each code of the common shares' prior.
 _RATE: Final = 0.2  # Of the exponential prior of the concentration: 5 records on average.
 _FIRST: Final = 5.0
+
+
+class ClassShares:
+    """The shares of H classes. The concentration is kept from move to move, and begins at 1."""
+
+    def __init__(self) -> None:
+        self._concentration: Any = np.ones(())
+
+    def moved(self, number: Any, rng: np.random.Generator) -> Floats:
+        """Shares (..., H), drawn given the number of records in each class (..., H)."""
+        own, until = number[..., :-1], np.cumsum(number, axis=-1)
+        beyond = until[..., -1:] - until[..., :-1]
+        log_odds = _log_gamma(1.0 + own, rng)
+        log_odds -= _log_gamma(self._concentration[..., None] + beyond, rng)
+        log_stick, log_rest = -np.logaddexp(0.0, -log_odds), -np.logaddexp(0.0, log_odds)
+        drawn = rng.standard_gamma(_SHAPE + own.shape[-1], own.shape[:-1])
+        self._concentration = np.asarray(drawn / (_SHAPE - log_rest.sum(axis=-1)))
+        none = np.zeros((*own.shape[:-1], 1))
+        log_left = np.concatenate([none, np.cumsum(log_rest, axis=-1)], axis=-1)
+        return np.asarray(np.exp(np.concatenate([log_stick, none], axis=-1) + log_left))
+
+
+def _log_gamma(shape: Any, rng: np.random.Generator) -> Any:
+    """Logarithms of gamma variables; gamma(a) = gamma(a + 1) U^(1/a) may be below any double."""
+    return np.log(rng.standard_gamma(shape + 1.0)) - rng.standard_exponential(shape.shape) / shape
 
 
 class ProfilePrior:

@@ -1,0 +1,176 @@
+"""Weighted counts of samples whose weights follow the outcome: totals, means of areas, intervals.
+
+A population of four areas has a share of poor people in each. People are drawn with replacement,
+and poor ones less often, so their weights are larger: the design is informative. Each replicate is
+a sample, its release, and figures of the release beside those of the sample: the sum of all
+weights, and the shares of poor people by area, with intervals of the population.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import Floats
+from pyvws._base.resumable_jobs import Key, Result
+from pyvws.evaluation.published_table import tabulate
+from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.release.synthesizer import synthesize
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+from pyvws_studies._report import terminal_table, write_report
+from pyvws_studies.replicates import ReplicatedStudy, Report
+
+SETTINGS: Final[Mapping[str, Any]] = {
+    "population": 200_000,
+    "population_seed": 2026,
+    "areas": {"a": 0.3, "b": 0.27, "c": 0.23, "d": 0.2},
+    "poor": {"a": 0.35, "b": 0.45, "c": 0.5, "d": 0.6},
+    "spread": 0.4,
+    "tie": 0.8,
+    "n": 2_000,
+    "weight_range": [20, 400],
+    "epsilon": 1.0,
+    "delta": 1e-5,
+    "datasets": 2,
+}
+"""`areas` are shares of the population, and `poor` those of poor people. Weights have the `spread`
+on the log scale, and those of the poor are exp(`tie`) times as large."""
+
+
+def keys(replicates: int) -> list[Key]:
+    return [(number,) for number in range(1, replicates + 1)]
+
+
+def population(settings: Mapping[str, Any]) -> tuple[pl.DataFrame, Floats]:
+    """People by area and whether they are poor, and the weight that each has in a sample."""
+    rng, N = np.random.default_rng(settings["population_seed"]), settings["population"]
+    area = rng.choice([*settings["areas"]], N, p=[*settings["areas"].values()])
+    poor = rng.random(N) < np.array([settings["poor"][own] for own in area])
+    weights = np.exp(rng.normal(0.0, settings["spread"], N) + settings["tie"] * poor)
+    weights *= (1.0 / weights).sum() / settings["n"]  # One over n times the chance of a draw.
+    low, high = settings["weight_range"]
+    return pl.DataFrame({"area": area, "poor": np.where(poor, "yes", "no")}), np.clip(
+        weights, low, high
+    )
+
+
+def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
+    """A sample and its release: a row for each area, and one for the sum of the weights."""
+    people, weights = population(settings)
+    rng = np.random.default_rng(seed)
+    chances = (1.0 / weights) / (1.0 / weights).sum()
+    at = rng.choice(len(chances), settings["n"], p=chances)
+    sample = people[at.tolist()].with_columns(w=1.0 / (settings["n"] * chances[at]))
+    schema = Schema(
+        {
+            "area": Column(model="nominal", levels=tuple(settings["areas"])),
+            "poor": Column(model="nominal", levels=("no", "yes")),
+        },
+        weight="w",
+        weight_range=tuple(settings["weight_range"]),
+        weight_kind="design",
+    )
+    release = synthesize(
+        sample,
+        schema=schema,
+        mechanism=NoisyCounts(epsilon=settings["epsilon"], delta=settings["delta"]),
+        datasets=settings["datasets"],
+    )
+    total = float(sample["w"].sum())
+    rows = [
+        {
+            **{"figure": "population", "area": "", "truth": float(len(people)), "sample": total},
+            **{"estimate": release.privacy["population"], "datasets": total, "within": 0.0},
+        }
+    ]
+    found = tabulate(release, by=["area"], share={"poor": ("no", "yes")})
+    for one in found.figures:
+        (area,) = one.cell
+        if one.point == "yes":
+            truth = _share(people.filter(pl.col("area") == area))
+            shares = [
+                _share(x.filter(pl.col("area") == area)) for x in map(_frame, release.datasets)
+            ]
+            rows.append(
+                {
+                    **{"figure": "share of poor", "area": area, "truth": truth},
+                    "sample": _share(sample.filter(pl.col("area") == area)),
+                    **{"estimate": one.estimate, "datasets": float(np.mean(shares))},
+                    "within": float(one.lower <= truth <= one.upper),
+                }
+            )
+    return Result([{"replicate": key[0], **row} for row in rows])
+
+
+def _frame(dataset: Any) -> pl.DataFrame:
+    return dataset if isinstance(dataset, pl.DataFrame) else pl.DataFrame(dataset)
+
+
+def _share(people: pl.DataFrame) -> float:
+    """The share of poor people, by weights where there are any."""
+    weights = people["w"].to_numpy() if "w" in people.columns else np.ones(len(people))
+    return float(weights @ (people["poor"].to_numpy() == "yes") / weights.sum())
+
+
+def lines(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
+    """A line for the sum of the weights, and one for each area.
+
+    `sample_error` and the other errors are root mean squares against the truth, of the sum against
+    the sample's, as a share of it. `within` is the share of intervals that hold the truth, and
+    `within_3` that of sums within 3 % of the sample's.
+    """
+    rows = pl.DataFrame([row for result in results.values() for row in result.rows])
+    found = []
+    for (figure, area), own in sorted(rows.group_by(["figure", "area"])):
+        sample, truth = own["sample"].to_numpy(), own["truth"].to_numpy()
+        of_sum = figure == "population"
+        beside, scale = (sample, sample) if of_sum else (truth, np.ones_like(truth))
+
+        def rms(name: str, own: pl.DataFrame = own, beside: Any = beside, by: Any = scale) -> float:
+            return float(np.sqrt(np.mean(((own[name].to_numpy() - beside) / by) ** 2)))
+
+        near = np.abs(own["estimate"].to_numpy() / sample - 1.0) <= 0.03
+        found.append(
+            {
+                **{"figure": figure, "area": area, "samples": len(own)},
+                "sample_error": float(np.sqrt(np.mean((sample - truth) ** 2))),
+                **{"error": rms("estimate"), "error_of_datasets": rms("datasets")},
+                "within": np.nan if of_sum else float(np.mean(own["within"].to_numpy())),
+                "within_3": float(near.mean()) if of_sum else np.nan,
+            }
+        )
+    return found
+
+
+def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
+    """Show a line for each figure; write survey-counts.csv."""
+    found = lines(results)
+    table = terminal_table(
+        f"n {settings['n']:,}, epsilon {settings['epsilon']:g}, delta {settings['delta']:g}, "
+        f"{found[0]['samples']} samples",
+        left=["figure", "area"],
+        right=["sample's error", "error", "of datasets", "within", "within 3 % of the sample's"],
+    )
+    for one in found:
+        numbers = ("sample_error", "error", "error_of_datasets", "within", "within_3")
+        table.add_row(one["figure"], one["area"], *(f"{one[name]:.4g}" for name in numbers))
+    text = (
+        "Errors are root mean squares against the population; that of the sum of the weights is "
+        "against the sample's, as a share of it. Intervals are those of counted figures, at 95 %.",
+    )
+    return write_report(out, [table], tables={"survey-counts.csv": found}, text=text, pictures={})
+
+
+STUDY = ReplicatedStudy(
+    name="survey-counts",
+    settings=SETTINGS,
+    replicates=200,
+    keys=keys,
+    replicate=replicate,
+    report=report,
+)

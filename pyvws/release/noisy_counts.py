@@ -65,7 +65,7 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.parts import Finish, computed_values
 from pyvws.tables.schema.schema import Schema
-from pyvws.tables.schema.slots import Slots, WideRows
+from pyvws.tables.schema.slots import WideRows
 from pyvws.tables.schema.weight import WeighedRecords
 
 COUNTS_FILE = "counts.parquet"
@@ -257,12 +257,7 @@ def counts_run(
     lost = lost_sets(noisy, imputed.codes)
     again = partial(made, datasets=1, seed=public + 1)
     quality = predicted_quality(noisy, imputed, again, seed=public)
-    members_of_unit = 1.0
-    if counting.slots is not None:  # A row more or less of each unit that noise adds.
-        sizes = imputed.codes[0][:, 0]
-        members_of_unit = (
-            float(counting.slots.present.sum(axis=1)[sizes].mean()) if len(sizes) else 1.0
-        )
+    rows_of_record = 1.0 if counting.slots is None else counting.slots.mean_size(imputed.codes[0])
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
@@ -286,7 +281,7 @@ def counts_run(
         ),
         conversion=noise.conversion,
         public_seed=public,
-        deviation_of_records=noisy.deviation_of_records * members_of_unit,
+        deviation_of_records=noisy.deviation_of_records * rows_of_record,
         **({} if noisy.weighted is None else _weighted_facts(noisy.weighted)),
         predicted=quality.scores,
         kept=quality.kept,
@@ -406,18 +401,10 @@ def imputed_values(
         rng = np.random.default_rng(stream)
         once = partial(_drawn_once, schema, table, within, rng)
         steps = _steps(schema, codes, drawn, once, rng)
-        by_dataset.append(steps if counting.slots is None else _members(counting.slots, steps, rng))
+        by_dataset.append(
+            steps if counting.slots is None else counting.slots.members_of(steps, rng)
+        )
     return by_dataset
-
-
-def _members(
-    slots: Slots, steps: Iterator[dict[str, Floats]], rng: np.random.Generator
-) -> Iterator[dict[str, Floats]]:
-    """The values of the members of units, of so many units at a time."""
-    first = 1
-    for values in steps:
-        yield slots.members(values, rng, first)
-        first += len(values[slots.of.size])
 
 
 def _steps(

@@ -11,7 +11,7 @@ bootstrap: of pairs of a column of the head with one of a member, and of two mem
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -60,13 +60,14 @@ class UnitsRow:
         return difference / self.table if self.relative and self.table else difference
 
 
-def _category(levels: Any, **entries: Any) -> Column:
-    return Column(model="table", levels=tuple(map(str, levels)), predictors=(), **entries)
+def _category(levels: Iterable[object], *, missing: bool = False) -> Column:
+    own = tuple(map(str, levels))
+    return Column(model="table", levels=own, predictors=(), missing=missing or None)
 
 
-def _number(low: float, high: float, cuts: Any, **entries: Any) -> Column:
+def _number(low: float, high: float, cuts: Iterable[float], *, missing: bool = False) -> Column:
     ends: Any = {"range": (low, high), "cuts": tuple(cuts), "decimals": 0, "predictors": ()}
-    return Column(model="normal", **ends, **entries)
+    return Column(model="normal", **ends, missing=missing or None)
 
 
 def households_schema() -> Schema:
@@ -152,7 +153,9 @@ def run(
     return [*rows, *_of_panel(waves, made)]
 
 
-def _of_households(homes: pl.DataFrame, made: pl.DataFrame, rng: Any) -> Iterator[UnitsRow]:
+def _of_households(
+    homes: pl.DataFrame, made: pl.DataFrame, rng: np.random.Generator
+) -> Iterator[UnitsRow]:
     for name, own in _household_figures(homes).items():
         yield UnitsRow("households", name, own, _household_figures(made)[name], relative=True)
     columns = [*_HEAD, *_MEMBER]
@@ -198,7 +201,7 @@ def _banded(homes: pl.DataFrame) -> pl.DataFrame:
     return whole.with_columns(bands)
 
 
-def _bootstrap(homes: pl.DataFrame, rng: Any) -> pl.DataFrame:
+def _bootstrap(homes: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     ids = homes["Hhindex"].unique().sort()
     taken = pl.DataFrame({"Hhindex": ids.gather(rng.integers(0, len(ids), len(ids)))})
     again = taken.with_row_index("again").join(homes, on="Hhindex", maintain_order="left")

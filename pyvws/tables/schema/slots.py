@@ -10,7 +10,7 @@ differ by one unit differ by one wide record.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -281,6 +281,19 @@ class Slots:
         kept = np.flatnonzero((slots >= 0) & (slots < self.number))[::-1]  # The first row last.
         rows[units[kept], slots[kept]] = kept
         return rows
+
+    def mean_size(self, codes: NDArray[np.int32]) -> float:
+        """The mean number of members of synthetic units, whose codes (M, K) begin with the size."""
+        return float(self.present.sum(axis=1)[codes[:, 0]].mean()) if len(codes) else 1.0
+
+    def members_of(
+        self, steps: Iterable[dict[str, Floats]], rng: np.random.Generator
+    ) -> Iterator[dict[str, Floats]]:
+        """The values of the members of units, of so many units at a time."""
+        first = 1
+        for values in steps:
+            yield self.members(values, rng, first)
+            first += len(values[self.of.size])
 
     def members(
         self, values: Mapping[str, Floats], rng: np.random.Generator, first: int = 1

@@ -165,7 +165,7 @@ OF_PLAN: Final[Conditions] = {
         and (plan.unit is None or plan.counts_units) != (plan.run.mechanism.cap is None)
     ),
     "slot-without-counts": lambda plan: (
-        plan.members is not None and plan.members.slot and not plan.counts_units
+        plan.members is not None and not plan.counts_units and plan.members.slot
     ),
     "exact-number-of-units": _shows_sizes,
     "counts-family": _by_no_family,

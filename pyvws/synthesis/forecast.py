@@ -167,7 +167,8 @@ def forecast_of(
         fitted = run
         if counts:
             given: Any = run.schema
-            own = replace(given, weight=None, weight_range=None, weight_kind=None)
+            members = given.members and replace(given.members, slot=None)
+            own = replace(given, weight=None, weight_range=None, weight_kind=None, members=members)
             fitted = RunSettings(schema=own, mechanism="lw", datasets=1)
         frame = open_frame(table, least=1)
         plan = fitted.plan.on(frame).designed(frame)

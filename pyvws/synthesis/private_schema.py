@@ -34,7 +34,7 @@ from pyvws.tables.schema.schema import Schema
 
 _RECORDS: Final = "records"
 _FALSE: Final = 0.001  # The chance that noise alone makes any bin of a column stand out,
-_BESIDE: Final = 0.3  # and that it adds the bin beside those that do.
+_BESIDE: Final = 0.1  # and that it adds the bin beside those that do.
 _OF_RECORDS: Final = 0.25  # The share of the number of records in that of a column.
 _OF_THRESHOLDS: Final = 0.5  # The share of delta that thresholds take.
 

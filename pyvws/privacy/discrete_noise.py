@@ -90,7 +90,8 @@ def chosen_delta(u: float, first: int, lists: Sequence[Sequence[int]], epsilon: 
     most = math.ceil(math.sqrt(2.0 * _TAIL / (first * u)))
     z = np.arange(-most, most + 1)
     chance = np.exp(-0.5 * first * u * z**2)
-    left, worst = epsilon - first * u * (z + 0.5), np.zeros(len(z))  # Left for what follows.
+    left: Floats = np.asarray(epsilon - first * u * (z + 0.5))  # Left for what follows.
+    worst = np.zeros(len(z))
     for weights in lists:
         worst = np.maximum(worst, _beyond(*_losses(u, weights, epsilon))(left))
     return float(chance @ worst / chance.sum()) + _ROUNDING

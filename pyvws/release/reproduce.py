@@ -24,10 +24,10 @@ from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
 from pyvws.privacy.budget import epsilon_of, epsilon_together
 from pyvws.release.datasets import joined
 from pyvws.release.noisy_counts import (
-    budget_of_schema,
     BEST_FILE,
     COUNTS_FILE,
     FINE_FILE,
+    budget_of_schema,
     imputed_tables,
     imputed_values,
     read_counts,

@@ -51,7 +51,7 @@ from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
-from pyvws.privacy.budget import Budget, deviation_of, epsilon_after
+from pyvws.privacy.budget import deviation_of
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import plain_number
@@ -61,10 +61,10 @@ from pyvws.statement.words import forecast_words
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
+from pyvws.synthesis.private_schema import cost_of_schema
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.column import part_of
-from pyvws.tables.schema.paid import PaidSchema
 from pyvws.tables.schema.parts import Finish
 from pyvws.tables.schema.schema import Schema
 
@@ -298,19 +298,6 @@ def counts_run(
         best=best,
         compared=overlap(counting, records),
     )
-
-
-def budget_of_schema(paid: PaidSchema) -> Budget:
-    """The budget of the noise with which entries of a schema were found."""
-    return Budget(epsilon=paid.epsilon, delta=paid.delta_of_noise, neighbours=paid.neighbours)
-
-
-def cost_of_schema(paid: PaidSchema | None, run: Budget) -> dict[str, Any]:
-    """What a statement has of a schema that was paid for, and epsilon of it and a run together."""
-    if paid is None:
-        return {}
-    together = epsilon_after(run, budget_of_schema(paid), paid.scales)
-    return {"paid": {**paid.cost, "run": run.epsilon}, "together": together}
 
 
 def imputed_tables(

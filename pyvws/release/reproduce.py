@@ -27,7 +27,6 @@ from pyvws.release.noisy_counts import (
     BEST_FILE,
     COUNTS_FILE,
     FINE_FILE,
-    budget_of_schema,
     imputed_tables,
     imputed_values,
     read_counts,
@@ -35,6 +34,7 @@ from pyvws.release.noisy_counts import (
 )
 from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.confidential_table import check_table
+from pyvws.synthesis.private_schema import budget_of_schema
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema

@@ -59,7 +59,7 @@ PAID_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     (
         "a run without its schema",
-        "pyvws.release.noisy_counts:epsilon_after",
+        f"{_SCHEMA}epsilon_after",
         run_beside_schema,
         "guarantee/paid-schema-with-run",
     ),

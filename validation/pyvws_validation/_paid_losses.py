@@ -23,7 +23,6 @@ import polars as pl
 from pyvws.privacy import seller
 from pyvws.privacy.budget import Budget, Noise, noise_of
 from pyvws.privacy.seller import CountedValues
-from pyvws.release import noisy_counts
 from pyvws.synthesis import private_answers, private_schema
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -171,7 +170,7 @@ class PaidLoss(MeasuredRow):
         if self.run:
             budget = Budget(epsilon=self.run, delta=self.delta, neighbours=self.neighbours)
             beside = noise_of(budget, {"run": 1.0}).scales["run"]
-            together = noisy_counts.cost_of_schema(paid, budget)["together"]
+            together = private_schema.cost_of_schema(paid, budget)["together"]
             stated_delta += budget.delta
         lone = {
             name: _tail(self.threshold(name, scales[name]) - 1, scales[name])

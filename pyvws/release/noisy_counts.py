@@ -61,6 +61,7 @@ from pyvws.statement.words import forecast_words
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
+from pyvws.synthesis.private_schema import cost_of_schema
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.parts import Finish, computed_values
@@ -269,7 +270,7 @@ def counts_run(
     statement = NoisyCountsStatement(
         **shared_facts(settings, table),
         spending=seller.spending,
-        paid={} if schema.paid is None else schema.paid.cost,
+        **cost_of_schema(schema.paid, noise.budget),
         neighbours=mechanism.neighbours,
         records=given or {"loo": "noisy", "replace": "exact"}[mechanism.neighbours],
         columns=TableColumns(synthesized=plan.outcomes, numbered=schema.ids),

@@ -146,7 +146,9 @@ class NoisyCountsStatement(NoiseStatement):
     - `spending`: What the counts may cost and did cost, once for all datasets; larger = less
       private. Its delta is 0 for pure differential privacy.
     - `paid`: What entries of the schema cost that were found under noise before: `digest`,
-      `epsilon`, `delta` and `neighbours`; empty without such a schema.
+      `epsilon`, `delta` and `neighbours`, and `run`, the epsilon of the counts alone; empty without
+      such a schema.
+    - `together`: Epsilon of that schema and the counts together, not above their sum.
     - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
     - `columns`: The synthesized columns, in their order, and those that number the records.
     - `cap`: The most records of a unit that are counted.
@@ -177,6 +179,7 @@ class NoisyCountsStatement(NoiseStatement):
 
     spending: Spending
     paid: Mapping[str, Any] = field(default_factory=dict)
+    together: float = 0.0
     records: str
     columns: TableColumns
     cap: int
@@ -204,8 +207,8 @@ class NoisyCountsStatement(NoiseStatement):
 
     @property
     def epsilon_per_dataset(self) -> float:
-        """The cap of what was sold and what the schema cost, once; larger = less private."""
-        return self.spending.cap + self.paid.get("epsilon", 0.0)
+        """The cap of what was sold, together with what the schema cost; larger = less private."""
+        return self.together if self.paid else self.spending.cap
 
     @property
     def delta(self) -> float:

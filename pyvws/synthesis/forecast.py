@@ -6,12 +6,14 @@ Those from public records, or from a schema and a number of records, need no loo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoFrame
 
@@ -44,6 +46,7 @@ _TIMES: Final = 10  # and so many times.
 _A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
 _CLEAR: Final = 2.0  # Deviations of its noise that a cell has on average, where most is kept,
 _CLEAR_OF_UNITS: Final = 3.0  # and where units have several records, which are alike.
+_MEAN_OF_NORMAL: Final = math.sqrt(2.0 / math.pi)  # The mean size of noise of deviation 1.
 _EPSILONS: Final = (1.0, 2.0, 4.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0)
 _OF_NOISE: Final = 0.03  # Of the noise's variance: a model shares noise among its cells.
 _EPSILON: Final = 4.0  # Of noisy counts, where the run has none.
@@ -179,7 +182,7 @@ def forecast_of(
     N = len(frame)
     source = _from(plan, N, "reference") if public else Phrase("confidential")
     fits = _of_fits(fitted, plan, outcomes, N, units)
-    return Forecast((source, *fits, *_of_counts(run, N, units, Forecast(tuple(fits)))))
+    return Forecast((source, *fits, *_of_counts(run, N, units, Forecast(tuple(fits)), frame)))
 
 
 def _from(plan: Plan, records: int, source: str) -> Phrase:
@@ -247,9 +250,16 @@ def _time(key: str, cost: Cost, most: float, values: dict[str, Any]) -> list[Phr
 
 
 def _of_counts(
-    run: RunSettings, N: int, units: Places | None = None, fits: Forecast | None = None
+    run: RunSettings,
+    N: int,
+    units: Places | None = None,
+    fits: Forecast | None = None,
+    records: nw.DataFrame[Any] | None = None,
 ) -> list[Phrase]:
-    """The notes on noisy counts of N records, of `units` (N,), and what is recommended."""
+    """The notes on noisy counts of N records, of `units` (N,), and what is recommended.
+
+    What helps is tried on the cells of the `records`, where these are given.
+    """
     if units is not None and run.plan.counts_units:
         N, units = len(np.unique(units)), None
     modest = min(1e-5, modest_delta(N))
@@ -261,6 +271,9 @@ def _of_counts(
     def counts(**changes: Any) -> _Counts | None:
         mechanism = replace(pairs, **changes)
         return _counts(run.plan, N - _beyond(units, mechanism.cap), mechanism)
+
+    def told(**changes: Any) -> float:
+        return math.inf if records is None else _told(run.plan, records, replace(pairs, **changes))
 
     one = None if units is None else counts(cap=1)
     if units is not None and pairs.cap is None and one is not None:
@@ -285,7 +298,8 @@ def _of_counts(
         if not found.stand_out(clear):
             notes.append(Phrase("hidden-cells", {"deviations": clear}))
             larger = ((x, counts(epsilon=x)) for x in _EPSILONS if x > pairs.epsilon)
-            enough = next((x for x, own in larger if own and own.stand_out(clear)), None)
+            clearer = (x for x, own in larger if own and own.stand_out(clear))
+            enough = next((x for x in clearer if told(epsilon=x) > 0.0), None)
             if enough is not None:
                 notes.append(Phrase("enough-epsilon", {"epsilon": enough}))
     delta = pairs.delta
@@ -296,7 +310,10 @@ def _of_counts(
         return notes
     few = None
     if found is not None and not found.stand_out():
-        few = counts(measure=("predictors",))
+        of_predictors: dict[str, Any] = {"measure": ("predictors",)}
+        few = counts(**of_predictors)
+        if few is not None and told(**of_predictors) <= max(0.0, told()):
+            few = None
     weighing = "inverse at a public t" if run.outcome is None else "lw"
     return [*notes, _advice(fits.figures["epsilon"], weighing, found, few, delta)]
 
@@ -369,6 +386,30 @@ def _cap(units: Places, one: _Counts) -> int:
 def _beyond(units: Places | None, cap: int | None) -> int:
     """How many records of units (N,) a cap leaves out."""
     return 0 if units is None or cap is None else int(np.maximum(np.bincount(units) - cap, 0).sum())
+
+
+def _told(plan: Plan, records: nw.DataFrame[Any], mechanism: NoisyCounts) -> float:
+    """What counted sets tell of records beyond independent columns, less what their noise adds.
+
+    A mean distance of shares over pairs of columns; at 0 or below independent columns are as near.
+    """
+    given: Any = plan.schema
+    counting = mechanism.counting(given)
+    table, told = counting.table, 0.0
+    noise = counting.noise(mechanism.budget, hidden=False)
+    places = dict(zip(table.columns, table.read(records)[0].T, strict=True))
+    for columns, size, name in zip(table.sets, table.sizes, table.names, strict=True):
+        if len(columns) < 2:
+            continue
+        codes = np.column_stack([places[column] for column in columns])
+        cells, counts = np.unique(codes[(codes >= 0).all(axis=1)], axis=0, return_counts=True)
+        N, even = counts.sum(), np.full(len(cells), float(counts.sum()))
+        for own in cells.T:
+            even *= np.bincount(own, counts)[own] / N
+        apart = np.abs(counts - even).sum() + N - even.sum()  # In cells without a record too.
+        error = _MEAN_OF_NORMAL * noise.deviation(of_set(name)) * size
+        told += math.comb(len(columns), 2) * float(apart - error) / N
+    return told / math.comb(len(table.columns), 2)
 
 
 def _counts(plan: Plan, records: int, mechanism: NoisyCounts) -> _Counts | None:

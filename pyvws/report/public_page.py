@@ -31,7 +31,15 @@ from pyvws.report.output_folder import PublicPart, records_counted
 from pyvws.report.page import Heading, PagePicture, formatted, mechanism_words, picture, render
 from pyvws.report.released_columns import ReportedColumn, kinds_in
 from pyvws.sheet import Sheet
-from pyvws.statement.words import FIELDS, GUARANTEES, NOT_COVERED, SCHEMA, caveat_keys, claim_of
+from pyvws.statement.words import (
+    FIELDS,
+    GUARANTEES,
+    NOT_COVERED,
+    SCHEMA,
+    caveat_keys,
+    claim_of,
+    need_words,
+)
 from pyvws.tables.files.labels import as_number
 from pyvws.tables.files.read import CSV_NULLS
 from pyvws.tables.schema.write_values import Content, content_of, says_content
@@ -163,6 +171,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         "parts": [*_margins(public), *_pairs(public)],
         "files": files_table("The files", public),
         "predicted": predicted(privacy),
+        "needs": needs(privacy),
         "suffix": public.files[0].path.suffix,
         "rule": rule_named("partial", of),
         "of": of,
@@ -199,6 +208,19 @@ def predicted(privacy: Mapping[str, Any]) -> Sheet:
         "Triples follow from the model. The dependence kept is of the counted pairs.",
         ("figure", "predicted"),
         rows,
+    )
+
+
+def needs(privacy: Mapping[str, Any]) -> Sheet:
+    """What analysts need, and whether it is met; no rows where nobody named a need."""
+    found = privacy.get("counts", {}).get("needs", ())
+    return Sheet(
+        "What analysts need, by the noisy counts and the datasets alone.",
+        ("need", "within", "whether it is met"),
+        [
+            (x["need"], "" if x["within"] is None else f"{x['within']:g}", need_words(x))
+            for x in found
+        ],
     )
 
 

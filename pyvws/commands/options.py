@@ -181,7 +181,7 @@ def _kind(alike: list[Setting]) -> tuple[Any, str | None]:
         return str, "A,B"
     if first.several:
         if first.several[0] is str:
-            return list[str], "TEXT" if first.flag else "COL,COL"
+            return list[str], "COL,COL"
         return str, "N,N" if ... in first.several else "L,U"
     if first.choices:
         enumeration: Any = StrEnum
@@ -217,8 +217,6 @@ def _value(setting: Setting, given: Any) -> Any:
     if setting.several:
         if setting.several[0] is str:
             texts = [given] if isinstance(given, str) else given
-            if setting.flag:
-                return tuple(texts)
             if len(texts) == 1 and texts[0] in setting.choices:
                 return texts[0]
             return tuple(name for text in texts for name in names(text))

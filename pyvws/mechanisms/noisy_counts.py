@@ -18,7 +18,7 @@ from pyvws.mechanisms.counts.needs import (
     Need,
     half_widths,
     least_epsilon,
-    read_needs,
+    needs_of,
     refuse_beyond,
     sets_of_needs,
 )
@@ -162,8 +162,7 @@ class NoisyCounts(MechanismBase):
         choice(self.neighbours, "neighbours", NEIGHBOURS)
         object.__setattr__(self, "measure", _words(self.measure, "measure"))
         object.__setattr__(self, "tables", _words(self.tables or NONE, "tables"))
-        needs = (self.needs,) if isinstance(self.needs, str) else tuple(map(str, self.needs))
-        object.__setattr__(self, "needs", needs)
+        object.__setattr__(self, "needs", needs_of(self.needs))
         self.asked  # noqa: B018  # Refuses what cannot be read.
         object.__setattr__(self, "epsilon", float(positive(self.epsilon, "epsilon")))
         for name in ("classes", "sweeps", "chains"):
@@ -190,7 +189,7 @@ class NoisyCounts(MechanismBase):
     @property
     def asked(self) -> tuple[Need, ...]:
         """What analysts need."""
-        return read_needs(self.needs)
+        return tuple(map(Need.read, self.needs))
 
     def widths(self, schema: Schema, records: int, epsilon: float) -> dict[str, float]:
         """How far intervals of needed shares reach at an epsilon, in points, by the need's words.

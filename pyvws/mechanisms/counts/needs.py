@@ -40,6 +40,7 @@ MOST_EPSILON: Final = 20.0
 
 _SHARE: Final = 3  # Times the usual one: 6 gains little for the need, and costs other columns more.
 _GROUPS: Final = (3, 2)  # Of a column; from 2 to 5 regressions come out nearly alike.
+_APART: Final = 2  # Codes beside the groups, such as missing ones.
 _MOST_CELLS: Final = 1_000
 _OF_EPSILON: Final = 100  # Steps of an epsilon of 1 in its search.
 _SIZE: Final = re.compile(
@@ -111,8 +112,8 @@ class Need:
             if math.prod(columns[name].size for name in pair) <= MOST_OF_PAIR
         ]
         for groups in _GROUPS if len(self.columns) > 2 else ():
-            cut = [name for name in self.columns if columns[name].size > groups]
-            size = math.prod(min(columns[name].size, groups + 1) for name in self.columns)
+            cut = [name for name in self.columns if columns[name].size > groups + _APART]
+            size = math.prod(min(columns[name].size, groups + _APART) for name in self.columns)
             if size <= _MOST_CELLS:
                 cuts = {name: [f"{EVENLY}{groups}"] for name in cut}
                 return [
@@ -140,9 +141,10 @@ class Need:
         return 100.0 * float(ndtri(0.5 + 0.5 * LEVEL)) * spread
 
 
-def read_needs(given: str | Iterable[str]) -> tuple[Need, ...]:
-    """The needs of texts, or of one text; InputError for one that cannot be read."""
-    return tuple(map(Need.read, [given] if isinstance(given, str) else given))
+def needs_of(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Needs one by one, of a text with commas between them, which those in parentheses are not."""
+    several = re.split(r",(?![^()]*\))", given) if isinstance(given, str) else map(str, given)
+    return tuple(filter(None, (own.strip(' "') for own in several)))
 
 
 def sets_of_needs(needs: Sequence[Need], schema: Schema) -> list[str]:

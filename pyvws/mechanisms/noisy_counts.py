@@ -145,10 +145,9 @@ class NoisyCounts(MechanismBase):
     model: str = "classes"
     needs: tuple[str, ...] | str = setting(
         (),
-        "What analysts need: poor by region within 2, or income ~ age + sex. It chooses sets and "
-        "their shares.",
-        more="within 2 is points of a share that a 95 % interval reaches; within 2 of 400 assumes "
-        "groups of 400 records. For a regression it is standard errors over those without noise.",
+        "What analysts need: poor by region within 2, or income ~ age + sex.",
+        more="within 2 is points that a 95 % interval of a share reaches to each side. Behind it, "
+        "of 400 is the size of a group. A regression has it in standard errors without noise.",
         flag="need",
     )
     reference: str | None = setting(

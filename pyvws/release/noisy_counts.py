@@ -9,7 +9,7 @@ order of `measured`, each step of which reads what was bought before it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -21,6 +21,8 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.evaluation.combining_rules import NoisyCells
+from pyvws.evaluation.needs_met import needs_met
 from pyvws.evaluation.predicted_quality import predicted_quality
 from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.counts.best_file import are_fitted, best_file
@@ -57,7 +59,7 @@ from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import plain_number
 from pyvws.statement.noise import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
-from pyvws.statement.words import forecast_words
+from pyvws.statement.words import forecast_words, need_words
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
@@ -182,12 +184,8 @@ class NoisyCountsRun(DrawSource):
 
     def _best_table(self, best: Imputed) -> pl.DataFrame:
         public = public_seed(self.seed)
-        (steps,) = imputed_values(self.counting, self.schema, self.noisy, best, public, self.fine)
-        columns = [
-            [own.to_native() for own in self.table.written(values, _POLARS, first=1)]
-            for values in steps
-        ]
-        return pl.concat(map(pl.DataFrame, columns)).select(self.table.released)
+        made = imputed_values(self.counting, self.schema, self.noisy, best, public, self.fine)
+        return next(_frames(self.table, made)).select(self.table.released)
 
     def _fine_columns(self) -> dict[str, Any]:
         """The noisy counts of numbers as columns: column, by, cell in words, count, scale.
@@ -204,6 +202,17 @@ class NoisyCountsRun(DrawSource):
                 rows += _rows(name, ROUNDNESS, roundness.labels, own.rounded)
         names = ("column", "by", "label", "count", "scale")
         return dict(zip(names, zip(*rows, strict=True), strict=True))
+
+
+def _frames(
+    table: ConfidentialTable, made: Iterable[Iterator[dict[str, Floats]]]
+) -> Iterator[pl.DataFrame]:
+    """The datasets of values in steps, as a release has them but for their order."""
+    for steps in made:
+        columns = [
+            [own.to_native() for own in table.written(values, _POLARS, first=1)] for values in steps
+        ]
+        yield pl.concat(map(pl.DataFrame, columns))
 
 
 def _rows(name: str, by: str, labels: list[str], own: FineCounts) -> list[tuple[Any, ...]]:
@@ -264,6 +273,9 @@ def counts_run(
         members_of_unit = (
             float(counting.slots.present.sum(axis=1)[sizes].mean()) if len(sizes) else 1.0
         )
+    needs = _needs(counting, mechanism, bought, table, imputed, public)
+    for need in needs:
+        listener.line(f"  {need['need']}: {need_words(need)}")
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
@@ -298,6 +310,7 @@ def counts_run(
         pairs_not_counted=noisy.table.too_large,
         reference=None if prior is None else prior.figures(),
         why_auto=bought.why,
+        needs=tuple(needs),
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -305,6 +318,7 @@ def counts_run(
                 **table.plan.public_settings,
                 "measure": mechanism.measure,
                 "tables": mechanism.tables,
+                **({"needs": mechanism.needs} if mechanism.needs else {}),
                 **({} if counting.reference is None else {"reference": counting.reference.file}),
             },
         ),
@@ -352,6 +366,25 @@ def _weighted_facts(sums: WeightedSums) -> dict[str, Any]:
         "stands_for": sums.stands_for,
     }
     return {"weights": weights, "population": sums.population, "parts": sums.parts}
+
+
+def _needs(
+    counting: CellCounting,
+    mechanism: NoisyCounts,
+    bought: MeasuredCounts,
+    table: ConfidentialTable,
+    imputed: Imputed,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """What analysts need, and whether it is met, from what the release will hold."""
+    if not mechanism.asked:
+        return []
+    kind: Any = "laplace" if bought.noisy.laplace else "gaussian"
+    cells, datasets = NoisyCells(pl.DataFrame(counts_columns(bought.noisy)), kind, ()), []
+    if len(imputed.codes) > 1 and any(need.regression for need in mechanism.asked):
+        made = imputed_values(counting, bought.schema, bought.noisy, imputed, seed, bought.fine)
+        datasets = list(_frames(table, made))
+    return needs_met(mechanism.asked, cells, bought.schema, datasets)
 
 
 def imputed_tables(

@@ -175,6 +175,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     - `reference`: What noisy counts and a public table say of each other, where one is a prior.
     - `why_auto`: What "auto" counts and why, where it was asked for.
+    - `needs`: What analysts need, and whether it is met.
     """
 
     spending: Spending
@@ -204,6 +205,7 @@ class NoisyCountsStatement(NoiseStatement):
     pairs_not_counted: tuple[str, ...] = ()
     reference: Mapping[str, Any] | None = None
     why_auto: Phrase | None = None
+    needs: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -340,5 +342,6 @@ class NoisyCountsStatement(NoiseStatement):
                 **({"reference": dict(self.reference)} if self.reference is not None else {}),
                 **({"auto": forecast_words(self.why_auto)} if self.why_auto else {}),
                 **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
+                **({"needs": [*map(dict, self.needs)]} if self.needs else {}),
             },
         }

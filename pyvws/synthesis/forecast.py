@@ -21,8 +21,11 @@ from pyvws._base.checks import Floats, whole_number
 from pyvws._base.deltas import delta_to_decide, modest_delta
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.best_file import are_fitted
-from pyvws.mechanisms.counts.measurements import of_set
+from pyvws.mechanisms.counts.best_file import are_fitted, best_file
+from pyvws.mechanisms.counts.counting import CellCounting
+from pyvws.mechanisms.counts.drawn_fits import once_more
+from pyvws.mechanisms.counts.measurements import Measurements, of_set
+from pyvws.mechanisms.counts.needs import off_on_average
 from pyvws.mechanisms.inverse_weighted import InverseWeighted
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.sequence import TableCells, TableModel
@@ -114,7 +117,8 @@ def forecast(
     public : bool
         Whether `table` has public records, such as those of an earlier year.
     **settings
-        The mechanism, and any setting of the page Settings, such as epsilon, delta and cap.
+        The mechanism, and any setting of the page Settings, such as epsilon, delta, cap and
+        `needs`. With needs noisy counts may lack an epsilon: the figures are then those at 4.
 
     Returns
     -------
@@ -123,7 +127,9 @@ def forecast(
         `figures["epsilon"]` is that of one dataset, 2 Delta (Algorithm 1 of [vws2024]), under `lw`,
         or under `inverse` at a given t; larger = less private.
         `figures["counts"]` has the number of sets and of cells, the mean records of a cell, and the
-        standard deviation of its noise, in records.
+        standard deviation of its noise, in records. `figures["needs"]["half_widths"]` has the
+        points of a share that 95 % intervals reach, by need, and `figures["least-epsilon"]` the
+        least epsilon that meets each precision.
 
     Raises
     ------
@@ -139,12 +145,21 @@ def forecast(
     >>> expected.figures["counts"]["records_a_cell"]
     150.0
     """
-    run = RunSettings(**arranged({"schema": schema, **settings}))
+    run = RunSettings(**arranged(with_epsilon({"schema": schema, **settings})))
     known = run.records if records is None else whole_number(records, "records", least=1)
     number = known if isinstance(known, int) else 0
+    needs = run.mechanism.asked if isinstance(run.mechanism, NoisyCounts) else ()
+    if table is None and not number and needs and all(need.size for need in needs):
+        return Forecast(tuple(_of_needs(run, 0)))
     if table is None and (run.schema is None or not number):
         raise InputError.by("forecast-of-nothing")
     return forecast_of(run, table, records=number, public=public)
+
+
+def with_epsilon(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a forecast by name: of needs whose least epsilon is asked for, at a usual one."""
+    asks = settings.get("needs") and settings.get("mechanism") == NoisyCounts.name
+    return {**settings, "epsilon": settings.get("epsilon") or _EPSILON} if asks else settings
 
 
 def forecast_of(
@@ -165,7 +180,8 @@ def forecast_of(
     if not counts and not run.facts.fits_model:
         return Forecast((Phrase("none", {"why": f"{run.facts.name} fits no model."}),))
     if table is None:
-        return Forecast((_from(run.plan, records, "schema"), *_of_counts(run, records)))
+        own = _of_counts(run, records), _of_needs(run, records)
+        return Forecast((_from(run.plan, records, "schema"), *own[0], *own[1]))
     try:
         fitted = run
         if counts:
@@ -182,7 +198,10 @@ def forecast_of(
     N = len(frame)
     source = _from(plan, N, "reference") if public else Phrase("confidential")
     fits = _of_fits(fitted, plan, outcomes, N, units)
-    return Forecast((source, *fits, *_of_counts(run, N, units, Forecast(tuple(fits)), frame)))
+    needs = _of_needs(run, N, frame if public else None)
+    return Forecast(
+        (source, *fits, *_of_counts(run, N, units, Forecast(tuple(fits)), frame), *needs)
+    )
 
 
 def _from(plan: Plan, records: int, source: str) -> Phrase:
@@ -316,6 +335,47 @@ def _of_counts(
             few = None
     weighing = "inverse at a public t" if run.outcome is None else "lw"
     return [*notes, _advice(fits.figures["epsilon"], weighing, found, few, delta)]
+
+
+def _of_needs(run: RunSettings, N: int, public: Any = None) -> list[Phrase]:
+    """The notes on what analysts need of N records, given `public` records for regressions."""
+    mechanism, schema = run.mechanism, run.plan.schema
+    if not isinstance(mechanism, NoisyCounts) or not mechanism.asked or schema is None:
+        return []
+    notes, widths = [], mechanism.widths(schema, N, mechanism.epsilon)
+    if widths:
+        told = "; ".join(f"{words} {x:.2g}" for words, x in widths.items())
+        values = {"epsilon": mechanism.epsilon, "half_widths": widths, "answers": told}
+        notes.append(Phrase("needs", values))
+    least = mechanism.least_epsilon(schema, N)
+    if least is not None:
+        notes.append(Phrase("least-epsilon", {"epsilon": least}))
+    regressions = [need for need in mechanism.asked if need.regression]
+    counting = mechanism.counting(schema)
+    if public is None and counting.reference is not None:
+        public = counting.referred
+    if not regressions:
+        return notes
+    if public is None or not are_fitted(counting.table):
+        words = ", ".join(repr(need.words) for need in regressions)
+        return [*notes, Phrase("regression-unknown", {"needs": words})]
+    off = _of_copy(counting, mechanism, public)
+    told = "; ".join(f"{words} {x:.2g}" for words, x in off.items())
+    return [*notes, Phrase("regression-needs", {"off": off, "answers": told})]
+
+
+def _of_copy(counting: CellCounting, mechanism: NoisyCounts, public: Any) -> dict[str, float]:
+    """How far regressions of a best file are off, of public records that noise is added to."""
+    table, codes = counting.table, counting.read(public).codes
+    noise = counting.noise(mechanism.budget, hidden=False)
+    scales = np.array([noise.scales[of_set(name)] for name in table.names])
+    exact = table.counts(codes)
+    given: Any = {"laplace": mechanism.budget.pure, "records": len(codes)}
+    noisy = Measurements(table=table, counts=exact, scales=scales, **given)
+    noisy = once_more(noisy, np.random.default_rng(1))
+    noisy = replace(noisy, counts=noisy.counts * table.possible)
+    made = best_file(noisy, classes=mechanism.classes, seed=1).codes[0]
+    return off_on_average(mechanism.asked, codes, made, table)
 
 
 def _advice(

@@ -46,16 +46,11 @@ REGRESSIONS: Final = {
 }
 """Responses, each before its predictors, by the name of the regression."""
 
-_OF_INCOME: Final = {
-    "columns": ["SEX", "AGEP", "EDU", "PINCP_DECILE"],
-    "cuts": {
-        **{"AGEP": [15, 30, 45, 65], "EDU": [5, 7, 9, 10]},
-        "PINCP_DECILE": [2, 4, 6, 8, "N"],
-    },
+_NEEDS: Final = {
+    name: f"{response} ~ {' + '.join(predictors)}"
+    for name, (response, *predictors) in REGRESSIONS.items()
 }
-"""A set of 300 cells that holds the regression of income."""
-
-_COARSE: Final = 4.0, 1e-5
+_OF_NEEDS: Final = 4.0, 1e-5
 _PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0), ("AIM", 4.0))  # Of ten columns.
 _EDGES: Final = {
     "AGEP": tuple(range(5, 100, 5)),
@@ -237,7 +232,9 @@ def _rows(
     for budget in BEST:
         yield row("best file", budget)
     if table.columns == "ten columns":
-        yield row("best file, a coarse set", _COARSE, measure=("pairs", _OF_INCOME))
+        for name, need in _NEEDS.items():
+            yield row(f"best file, need of {name}", _OF_NEEDS, needs=(need,))
+        yield row("best file, all three needs", _OF_NEEDS, needs=tuple(_NEEDS.values()))
         yield row("best file of a half, on the other", BEST[0], halves[0])
         yield _row(table, "a half's bootstrap, on the other", [scored(told, [whole[halves[0]]])])
         for budget in BUDGETS:

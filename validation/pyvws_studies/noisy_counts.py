@@ -78,23 +78,29 @@ class Scores(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountsRow:
-    """The mean over `runs` of one way to make a table: `Scores`, and more.
+class ScoredRow:
+    """The mean over runs of one way to make a table: `Scores`, and more.
 
-    `spread` is the standard deviation of `pairs` between runs. Epsilon and delta are of all
-    datasets together; None without a guarantee. Processor seconds are of one run.
+    `spread` is the standard deviation of `pairs` between runs. Epsilon is of all datasets together;
+    None without a guarantee.
     """
 
     columns: str
-    way: str
     epsilon: float | None = None
-    delta: float | None = None
     pairs: float
     spread: float
     triples: float
     income: float
     education: float
     renting: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountsRow(ScoredRow):
+    """A row of so many `runs`; delta is as epsilon, and processor seconds are of one run."""
+
+    way: str
+    delta: float | None = None
     processor_seconds: float | None = None
     runs: int
 
@@ -261,11 +267,16 @@ def _row(
         way=way,
         epsilon=epsilon,
         delta=delta,
-        **Scores(*np.mean(scores, axis=0).tolist())._asdict(),
-        spread=float(np.std([score.pairs for score in scores])),
+        **means_of(scores),
         processor_seconds=seconds,
         runs=len(scores),
     )
+
+
+def means_of(scores: Sequence[Scores]) -> dict[str, float]:
+    """The means of the scores of several runs, and the `spread`, by the names of `ScoredRow`."""
+    spread = float(np.std([score.pairs for score in scores]))
+    return {**Scores(*np.mean(scores, axis=0).tolist())._asdict(), "spread": spread}
 
 
 def _by_tool(table: _Table, tool: Tool, seed: int, runs: int) -> CountsRow | str:

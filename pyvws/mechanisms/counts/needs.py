@@ -24,8 +24,9 @@ from scipy.special import ndtri
 
 from pyvws._base.checks import Floats, near
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.cliques import EVENLY
-from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes, CountedColumn, counted_columns
+from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes, CountedColumn
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.tables.schema.formula import read_formula

@@ -34,6 +34,7 @@ class Setting:
     `needs`, or with a mechanism that lacks the property `only`. `found_by` names the setting that
     finds this setting's value, so the user cannot give both. `panel` is the setting's place in
     --help. `option` is False where the command line has an option of its own for the setting.
+    `flag` is its option's name on the command line, if not its own.
     `in_steps` is False where the setting needs a table that fits in memory. The other entries come
     from the field: its name, its type as an object and as written, its default (... where there is
     none), and the mechanisms or families that take the setting.
@@ -47,6 +48,7 @@ class Setting:
     only: str = ""
     panel: str = ""
     option: bool = True
+    flag: str = ""
     in_steps: bool = True
     name: str = ""
     kind: Any = None

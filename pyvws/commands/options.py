@@ -154,7 +154,7 @@ def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
     usual = common_default(alike)
     words = f" One of {', '.join(first.choices)}." if metavar == "NAME" else ""
     option = typer.Option(
-        *([f"--{name.replace('_', '-')}"] if kind is bool else []),
+        *([f"--{first.flag or name.replace('_', '-')}"] if kind is bool or first.flag else []),
         help=on_command_line(described(alike)) + words,
         metavar=metavar,
         rich_help_panel=first.panel or None,

@@ -203,8 +203,8 @@ def _buy(table: Path, out: Path, asked: dict[str, Any], quiet: bool, as_json: bo
             *([_UNNAMED] if record_instead(list(schema.columns)) else []),
             "Each line of the file says whether it is public, paid for or on your word. You answer "
             "for the last kind: it must be known without the records.",
-            "A second search pays again. All releases made with this file pay it once, and each "
-            "run adds it to its own epsilon and delta.",
+            "A second search pays again. All releases made with this file pay it once. Each run "
+            "states what it and the schema cost together, which is at most the sum.",
             f"Then: pyvws synthesize {table} --schema {out} --mechanism noisy-counts --epsilon E "
             f"--delta D --out out",
         ],

@@ -144,7 +144,7 @@ def synthesize(
     from pyvws.mechanisms.censored import Censored
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.earlier_releases import read_statement
-    from pyvws.synthesis.forecast import forecast_of
+    from pyvws.synthesis.forecast import forecast_of, with_epsilon
     from pyvws.synthesis.settings_by_name import arranged, read_weights
     from pyvws.tables.files.read import read_table
     from pyvws.tables.files.steps import run_bytes
@@ -170,7 +170,7 @@ def synthesize(
     if plan and not Censored.takes_reference(given.get("weights"), given.get("c")):
         given.pop("reference", None)  # Of the forecast alone.
     with wrong_usage():
-        settings = Synthesizer(**arranged(given))
+        settings = Synthesizer(**arranged(with_epsilon(given) if plan else given))
     if out is None or plan:
         source = forecast_records(table, reference)
         records = source.with_codes if settings.plan.reads_codes else source.frame

@@ -12,6 +12,16 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.best_file import are_fitted
 from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.given_columns import ALIKE, NONE, NotGiven
+from pyvws.mechanisms.counts.measurements import of_set
+from pyvws.mechanisms.counts.needs import (
+    MOST_EPSILON,
+    Need,
+    half_widths,
+    least_epsilon,
+    needs_of,
+    refuse_beyond,
+    sets_of_needs,
+)
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.workload import AUTO, PAIRS, Workload, by_no_family
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
@@ -44,7 +54,8 @@ class NoisyCounts(MechanismBase):
     the noise, the cells and the number of records. A set
     with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
-    its groups.
+    its groups. "a:b/#3" joins the cells of b into three groups of about as many. What `needs` ask
+    for is counted too, at three times the usual share.
 
     A number of more than few values is counted in fine public cells first, with the `cells_share`
     of the budget. These counts say where in a cell its numbers are drawn. Without cuts its cells
@@ -133,6 +144,13 @@ class NoisyCounts(MechanismBase):
         more="It is the file that a single dataset would be. It costs nothing.",
     )
     model: str = "classes"
+    needs: tuple[str, ...] | str = setting(
+        (),
+        "What analysts need: poor by region within 2, or income ~ age + sex.",
+        more="within 2 is points that a 95 % interval of a share reaches to each side. Behind it, "
+        "of 400 is the size of a group. A regression has it in standard errors without noise.",
+        flag="need",
+    )
     reference: str | None = setting(
         None,
         "A public table, or the folder of an earlier release, whose ties of columns enter fits.",
@@ -144,6 +162,8 @@ class NoisyCounts(MechanismBase):
         choice(self.neighbours, "neighbours", NEIGHBOURS)
         object.__setattr__(self, "measure", _words(self.measure, "measure"))
         object.__setattr__(self, "tables", _words(self.tables or NONE, "tables"))
+        object.__setattr__(self, "needs", needs_of(self.needs))
+        self.asked  # noqa: B018  # Refuses what cannot be read.
         object.__setattr__(self, "epsilon", float(positive(self.epsilon, "epsilon")))
         for name in ("classes", "sweeps", "chains"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
@@ -166,9 +186,41 @@ class NoisyCounts(MechanismBase):
             cap=self.cap or 1,
         )
 
+    @property
+    def asked(self) -> tuple[Need, ...]:
+        """What analysts need."""
+        return tuple(map(Need.read, self.needs))
+
+    def widths(self, schema: Schema, records: int, epsilon: float) -> dict[str, float]:
+        """How far intervals of needed shares reach at an epsilon, in points, by the need's words.
+
+        `records` is 0 where their number is not known. No record is read.
+        """
+        counting = self.counting(schema)
+        noise = counting.noise(replace(self, epsilon=epsilon).budget, hidden=True)
+        own = {frozenset(x.columns): x.name for x in counting.table.cliques if not x.groups}
+
+        def deviation(need: Need) -> float:
+            return noise.deviation(of_set(own[frozenset(need.columns)]))
+
+        return half_widths(self.asked, schema, deviation, records)
+
+    def least_epsilon(self, schema: Schema, records: int) -> float | None:
+        """The least epsilon that meets the needs of shares with a precision; None without any.
+
+        Raises InputError where none below 20 does.
+        """
+        return least_epsilon(self.asked, lambda x: self.widths(schema, records, x))
+
+    def refuse_needs(self, schema: Schema, records: int) -> None:
+        """Raise InputError for a precision that no epsilon below 20 gives, by public things."""
+        if any(need.within and not need.regression for need in self.asked):
+            refuse_beyond(self.asked, self.widths(schema, records, MOST_EPSILON))
+
     def counting(self, schema: Schema) -> CellCounting:
         """What is counted of a table with that schema."""
-        words, reference = (tuple(self.measure), tuple(self.tables)), self.reference
+        measure = dict.fromkeys([*self.measure, *sets_of_needs(self.asked, schema)])
+        words, reference = (tuple(measure), tuple(self.tables)), self.reference
         assert reference is None or isinstance(reference, PublicTable)
         if schema.members is not None:  # A unit is a record, which nothing rests on but counts.
             slots = Slots(schema)

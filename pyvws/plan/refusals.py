@@ -48,6 +48,8 @@ def _beside_counts(plan: Any) -> list[str]:
         ),
         "a reference of whole units": plan.members and plan.run.mechanism.reference,
         "a weight of whole units": plan.members and plan.schema.weight,
+        "needs of whole units": plan.members and plan.run.mechanism.asked,
+        "needs of sums of weights": plan.schema.weight and plan.run.mechanism.asked,
         "survey_weight": plan.schema.survey_weight,
         "keep_order": plan.run.keep_order,
         "a noisy number of records, which it has by itself": plan.run.records == "noisy",

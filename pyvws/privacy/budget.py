@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Final
@@ -24,6 +24,7 @@ from pyvws.privacy.discrete_noise import (
     LEAST_DELTA,
     chosen_delta,
     composed_delta,
+    delta_after,
     delta_of_rho,
     normal_delta,
 )
@@ -39,6 +40,8 @@ _MOST_WEIGHT: Final = (
 )
 _SAME: Final = 1e-9  # Relative: far above the rounding of scales.
 _OF_PARTS: Final = 1024  # Units of so many records have scales that make whole numbers fine.
+_OF_LISTS: Final = 1e-3  # Share of epsilon: far above what other lists of one budget differ by.
+_MANY: Final = 50
 _OF_FIRST: Final = 0.02  # Share of the count that chooses what is counted.
 
 
@@ -267,6 +270,43 @@ def epsilon_of(budget: Budget, scales: Iterable[float]) -> float:
         return composed_delta(u, moved, epsilon)
 
     return _least(lambda epsilon: delta_at(epsilon) <= budget.delta, start=budget.epsilon)
+
+
+def epsilon_together(
+    run: Budget, own: Iterable[float], before: Budget, scales: Iterable[float]
+) -> float:
+    """Epsilon of a run's counts under noise of scales `own`, after others that chose them.
+
+    The others, of noise `scales`, have the budget `before`, and a unit has one record in them. The
+    figure holds at the sum of both deltas. Gaussian losses add up as those of one list of counts,
+    so that they cost less than the sum of both epsilons, which sums of weights have; larger = less
+    private.
+    """
+    if run.pure or before.pure or run.cap >= _OF_PARTS:
+        return epsilon_of(run, own) + epsilon_of(before, scales)
+    lists, delta = (np.array([*own]), np.array([*scales])), run.delta + before.delta
+    prices = [*map(run.price, lists[0]), *map(replace(before, cap=run.cap).price, lists[1])]
+    most = run.epsilon + before.epsilon
+    if run.cap > 1:
+        rho, apart = float(sum(prices)), epsilon_of(run, lists[0]) + epsilon_of(before, lists[1])
+        return min(_least(lambda x: delta_of_rho(rho, x) <= delta, start=most), apart)
+    parts = [(u, weights * run.moved) for u, weights in (_multiples(x**-2.0) for x in lists)]
+    at = delta_after(parts[1], parts[0], 1.25 * most)
+    return _least(lambda epsilon: at(epsilon) <= delta, start=most)
+
+
+def epsilon_after(run: Budget, before: Budget, scales: Iterable[float]) -> float:
+    """As `epsilon_together`, of whatever a run may count within its budget.
+
+    Lists of counts of one budget differ in their losses by the steps of discrete noise alone. Of a
+    list of one count and one of many, the larger figure stands, with a share added that is far
+    above what others differ by. Never more than the sum of both budgets, nor less than one.
+    """
+    known = list(scales)
+    of_lists = [noise_of(run, dict.fromkeys(map(str, range(n)), 1.0)) for n in (1, _MANY)]
+    most = max(epsilon_together(run, own.scales.values(), before, known) for own in of_lists)
+    least = max(run.epsilon, before.epsilon)
+    return min(run.epsilon + before.epsilon, max(least, most * (1.0 + _OF_LISTS)))
 
 
 def _multiples(inverse: Floats) -> tuple[float, list[int]]:

@@ -18,7 +18,7 @@ the noises' characteristic functions gives it by one Fourier transform.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -91,17 +91,37 @@ def chosen_delta(u: float, first: int, lists: Sequence[Sequence[int]], epsilon: 
     most = math.ceil(math.sqrt(2.0 * _TAIL / (first * u)))
     z = np.arange(-most, most + 1)
     chance = np.exp(-0.5 * first * u * z**2)
-    left, worst = epsilon - first * u * (z + 0.5), np.zeros(len(z))  # Left for what follows.
+    left: Floats = np.asarray(epsilon - first * u * (z + 0.5))  # Left for what follows.
+    worst = np.zeros(len(z))
     for weights in lists:
-        loss, mass = _losses(u, weights, epsilon)
-        order = np.argsort(loss)
-        loss, mass = loss[order], mass[order]
-        tails = np.zeros((2, len(loss) + 1))  # Sums over the losses from each one on.
-        both = mass, mass * np.exp(np.minimum(-loss, _FAR))
-        tails[:, :-1] = np.cumsum(np.array(both)[:, ::-1], axis=1)[:, ::-1]
-        at = np.searchsorted(loss, left, side="right")
-        worst = np.maximum(worst, tails[0, at] - np.exp(left) * tails[1, at])
+        worst = np.maximum(worst, _beyond(*_losses(u, weights, epsilon))(left))
     return float(chance @ worst / chance.sum()) + _ROUNDING
+
+
+def delta_after(
+    first: tuple[float, Sequence[int]], then: tuple[float, Sequence[int]], most: float
+) -> Callable[[float], float]:
+    """As `composed_delta` at any epsilon up to `most`, of two lists with a u and weights each."""
+    loss, mass = _losses(*first, most)
+    there = mass > 0.0
+    loss, mass = loss[there], mass[there]
+    beyond = _beyond(*_losses(*then, most))
+    return lambda epsilon: float(mass @ beyond(epsilon - loss)) + _ROUNDING
+
+
+def _beyond(loss: Floats, mass: Floats) -> Callable[[Floats], Floats]:
+    """The sums E[(1 - exp(x - loss))+] (n,) at numbers x (n,)."""
+    order = np.argsort(loss)
+    loss, mass = loss[order], mass[order]
+    tails = np.zeros((2, len(loss) + 1))  # Sums over the losses from each one on.
+    both = mass, mass * np.exp(np.minimum(-loss, _FAR))
+    tails[:, :-1] = np.cumsum(np.array(both)[:, ::-1], axis=1)[:, ::-1]
+
+    def at(x: Floats) -> Floats:
+        place = np.searchsorted(loss, x, side="right")
+        return np.asarray(tails[0, place] - np.exp(np.minimum(x, _FAR)) * tails[1, place])
+
+    return at
 
 
 def _losses(u: float, weights: Sequence[int], epsilon: float) -> tuple[Floats, Floats]:

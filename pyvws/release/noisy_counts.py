@@ -9,7 +9,7 @@ order of `measured`, each step of which reads what was bought before it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -20,18 +20,17 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
-from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.errors import ConvergenceWarning
+from pyvws.evaluation.combining_rules import NoisyCells
+from pyvws.evaluation.needs_met import needs_met
 from pyvws.evaluation.predicted_quality import predicted_quality
 from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.counts.best_file import are_fitted, best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
-    Within,
     finer_columns,
-    within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
-from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.counting import (
     CellCounting,
     CountedInSteps,
@@ -48,22 +47,23 @@ from pyvws.mechanisms.counts.measurements import (
 )
 from pyvws.mechanisms.counts.reference import ReferencePrior, overlap
 from pyvws.mechanisms.counts.roundness import roundness_of
-from pyvws.mechanisms.counts.workload import Counts, Workload
+from pyvws.mechanisms.counts.workload import Counts
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
+from pyvws.release.draw_values import imputed_values
 from pyvws.release.summary import plain_number
 from pyvws.statement.noise import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
-from pyvws.statement.words import forecast_words
+from pyvws.statement.words import forecast_words, need_words
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
+from pyvws.synthesis.private_schema import cost_of_schema
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
-from pyvws.tables.schema.parts import Finish, computed_values
 from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.slots import WideRows
 from pyvws.tables.schema.weight import WeighedRecords
@@ -80,9 +80,7 @@ _POLARS: Final = nw.Implementation.POLARS
 CELLS: Final = "cells"
 ROUNDNESS: Final = "roundness"
 """By what the numbers of that file are counted."""
-_AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
 _NEARLY_NONE: Final = 1e-6  # What a record counts in checks whose weight counts nothing.
-_TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,12 +179,8 @@ class NoisyCountsRun(DrawSource):
 
     def _best_table(self, best: Imputed) -> pl.DataFrame:
         public = public_seed(self.seed)
-        (steps,) = imputed_values(self.counting, self.schema, self.noisy, best, public, self.fine)
-        columns = [
-            [own.to_native() for own in self.table.written(values, _POLARS, first=1)]
-            for values in steps
-        ]
-        return pl.concat(map(pl.DataFrame, columns)).select(self.table.released)
+        made = imputed_values(self.counting, self.schema, self.noisy, best, public, self.fine)
+        return next(_frames(self.table, made)).select(self.table.released)
 
     def _fine_columns(self) -> dict[str, Any]:
         """The noisy counts of numbers as columns: column, by, cell in words, count, scale.
@@ -203,6 +197,17 @@ class NoisyCountsRun(DrawSource):
                 rows += _rows(name, ROUNDNESS, roundness.labels, own.rounded)
         names = ("column", "by", "label", "count", "scale")
         return dict(zip(names, zip(*rows, strict=True), strict=True))
+
+
+def _frames(
+    table: ConfidentialTable, made: Iterable[Iterator[dict[str, Floats]]]
+) -> Iterator[pl.DataFrame]:
+    """The datasets of values in steps, as a release has them but for their order."""
+    for steps in made:
+        columns = [
+            [own.to_native() for own in table.written(values, _POLARS, first=1)] for values in steps
+        ]
+        yield pl.concat(map(pl.DataFrame, columns))
 
 
 def _rows(name: str, by: str, labels: list[str], own: FineCounts) -> list[tuple[Any, ...]]:
@@ -258,13 +263,16 @@ def counts_run(
     again = partial(made, datasets=1, seed=public + 1)
     quality = predicted_quality(noisy, imputed, again, seed=public)
     rows_of_record = 1.0 if counting.slots is None else counting.slots.mean_size(imputed.codes[0])
+    needs = _needs(counting, mechanism, bought, table, imputed, public)
+    for need in needs:
+        listener.line(f"  {need['need']}: {need_words(need)}")
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
     statement = NoisyCountsStatement(
         **shared_facts(settings, table),
         spending=seller.spending,
-        paid={} if schema.paid is None else schema.paid.cost,
+        **cost_of_schema(schema.paid, noise.budget),
         neighbours=mechanism.neighbours,
         records=given or {"loo": "noisy", "replace": "exact"}[mechanism.neighbours],
         columns=TableColumns(synthesized=plan.outcomes, numbered=schema.ids),
@@ -292,6 +300,7 @@ def counts_run(
         pairs_not_counted=noisy.table.too_large,
         reference=None if prior is None else prior.figures(),
         why_auto=bought.why,
+        needs=tuple(needs),
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -299,6 +308,7 @@ def counts_run(
                 **table.plan.public_settings,
                 "measure": mechanism.measure,
                 "tables": mechanism.tables,
+                **({"needs": mechanism.needs} if mechanism.needs else {}),
                 **({} if counting.reference is None else {"reference": counting.reference.file}),
             },
         ),
@@ -348,6 +358,25 @@ def _weighted_facts(sums: WeightedSums) -> dict[str, Any]:
     return {"weights": weights, "population": sums.population, "parts": sums.parts}
 
 
+def _needs(
+    counting: CellCounting,
+    mechanism: NoisyCounts,
+    bought: MeasuredCounts,
+    table: ConfidentialTable,
+    imputed: Imputed,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """What analysts need, and whether it is met, from what the release will hold."""
+    if not mechanism.asked:
+        return []
+    kind: Any = "laplace" if bought.noisy.laplace else "gaussian"
+    cells, datasets = NoisyCells(pl.DataFrame(counts_columns(bought.noisy)), kind, ()), []
+    if len(imputed.codes) > 1 and any(need.regression for need in mechanism.asked):
+        made = imputed_values(counting, bought.schema, bought.noisy, imputed, seed, bought.fine)
+        datasets = list(_frames(table, made))
+    return needs_met(mechanism.asked, cells, bought.schema, datasets)
+
+
 def imputed_tables(
     noisy: Measurements,
     mechanism: NoisyCounts,
@@ -375,117 +404,6 @@ def imputed_tables(
         chains=mechanism.chains,
         seed=seed,
     )
-
-
-def imputed_values(
-    counting: CellCounting,
-    schema: Schema,
-    noisy: Measurements,
-    imputed: Imputed,
-    seed: int,
-    fine: Mapping[str, FineCounts],
-) -> list[Iterator[dict[str, Floats]]]:
-    """Values by column of each dataset, in steps, computed columns too, for `Schema.decoded`.
-
-    They are those of members where `counting` has slots. `schema` has the chosen cells.
-    """
-    table, finer = noisy.table, finer_columns(schema, noisy.records, fine)
-    streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
-    by_dataset = []
-    for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
-        within = {
-            name: within_cells(finer[name], column, own, fine[name])
-            for (name, column), own in zip(table.columns.items(), codes.T, strict=True)
-            if name not in drawn and name in fine
-        }
-        rng = np.random.default_rng(stream)
-        once = partial(_drawn_once, schema, table, within, rng)
-        steps = _steps(schema, codes, drawn, once, rng)
-        by_dataset.append(
-            steps if counting.slots is None else counting.slots.members_of(steps, rng)
-        )
-    return by_dataset
-
-
-def _steps(
-    schema: Schema,
-    codes: Codes,
-    drawn: Mapping[str, Floats],
-    once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
-    rng: np.random.Generator,
-) -> Iterator[dict[str, Floats]]:
-    """The values of so many records at a time that all of them hardly take memory.
-
-    No records are one step, as few are.
-    """
-    for low in range(0, max(1, len(codes)), _AT_ONCE):
-        at = slice(low, low + _AT_ONCE)
-        own = {name: x[at] for name, x in drawn.items()}
-        yield _within_ranges(schema, codes[at].astype(np.int32, copy=False), own, once, rng)
-
-
-def _drawn_once(
-    schema: Schema,
-    table: Workload,
-    within: Mapping[str, Within],
-    rng: np.random.Generator,
-    codes: Codes,
-    drawn: Mapping[str, Floats],
-) -> dict[str, Floats]:
-    """Values (M,) by column of records (M, K), computed columns too."""
-    values: dict[str, Floats] = {}
-    by_name = table.by_name(codes)
-    for name, own in by_name.items():
-        numbers = within[name].drawn(own, rng) if name in within else drawn.get(name)
-        values |= table.columns[name].values(own, rng, numbers)
-    for difference in table.differences:
-        values |= difference.together(by_name, values, rng)
-    for name in schema.synthesized:
-        if (one := table.bounded.get(name)) is not None:
-            values |= one.later_values(by_name[one.name], values)
-        elif name not in values:
-            values |= computed_values(schema, name, values)
-    return values
-
-
-def _within_ranges(
-    schema: Schema,
-    codes: Codes,
-    drawn: Mapping[str, Floats],
-    once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
-    rng: np.random.Generator,
-) -> dict[str, Floats]:
-    """Values (M,) by column of imputed records (M, K); all keep ranges and bounds.
-
-    `once` draws values of records. A record with such a number is drawn again within its cells, and
-    after `_TRIES` in those of another record that has none. After as many more it takes that one's
-    values. Where all records have one, it becomes its bound; InputError where that is no help.
-    """
-    values, source = once(codes, drawn), np.arange(len(codes))
-    ruled = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
-    asked = {n: Finish(n, schema) for n in schema.synthesized if n in schema.computed | ruled}
-    for attempt in range(2 * _TRIES + 1):
-        broken = np.zeros(len(codes), dtype=np.bool_)
-        for finish in asked.values():
-            broken |= finish.broken(values)
-        bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
-        if not len(bad):
-            break
-        if not len(kept) and attempt == _TRIES:
-            for name, finish in asked.items():
-                at_bound = {name: np.clip(values[name], *finish.within(values))}
-                values |= at_bound if name in ruled else computed_values(schema, name, values)
-            continue
-        if not len(kept) and attempt > _TRIES:
-            raise InputError.by("computed-outside-range", names=", ".join(map(repr, asked)))
-        others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
-        source[bad] = source[others]
-        again = {name: x[others] for name, x in values.items()}
-        if attempt < 2 * _TRIES:
-            again = once(codes[source[bad]], {k: x[source[bad]] for k, x in drawn.items()})
-        for name, x in again.items():
-            values[name][bad] = x
-    return values
 
 
 def measured_copy(

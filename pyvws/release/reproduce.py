@@ -25,8 +25,9 @@ from pyvws.mechanisms.counts.reference import ReferencePrior
 from pyvws.mechanisms.counts.workload import OF_ALL, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
-from pyvws.privacy.budget import Budget, deviation_of, epsilon_of
+from pyvws.privacy.budget import deviation_of, epsilon_of, epsilon_together
 from pyvws.release.datasets import joined
+from pyvws.release.draw_values import imputed_values
 from pyvws.release.noisy_counts import (
     BEST_FILE,
     CELLS,
@@ -34,10 +35,10 @@ from pyvws.release.noisy_counts import (
     FINE_FILE,
     ROUNDNESS,
     imputed_tables,
-    imputed_values,
 )
 from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.confidential_table import check_table
+from pyvws.synthesis.private_schema import budget_of_schema
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
@@ -108,24 +109,14 @@ class ReleasedCounts:
     def epsilon(self) -> float:
         """What the released counts cost at the statement's delta, by the scales of their noise.
 
-        What the schema cost is added, by the scales and thresholds that stand in it.
+        What the schema cost is in it, by the scales and thresholds that stand there.
         """
-        budget = self.mechanism.budget
+        budget, paid = self.mechanism.budget, self.schema.paid
         if "weights" in self.privacy["counts"]:  # The largest weight is a unit of its parts.
             budget = replace(budget, cap=budget.cap * MOST_PARTS)
-        return epsilon_of(budget, self._scales()) + self._of_schema
-
-    @property
-    def _of_schema(self) -> float:
-        """Epsilon of what a schema that was paid for says that was bought; 0 of another."""
-        paid = self.schema.paid
         if paid is None:
-            return 0.0
-        failing = sum(own.get("delta", 0.0) for own in paid.goods.values())
-        budget = Budget(
-            epsilon=paid.epsilon, delta=max(0.0, paid.delta - failing), neighbours=paid.neighbours
-        )
-        return epsilon_of(budget, [own["scale"] for own in paid.goods.values()])
+            return epsilon_of(budget, self._scales())
+        return epsilon_together(budget, self._scales(), budget_of_schema(paid), paid.scales)
 
     @property
     def costs_more(self) -> bool:

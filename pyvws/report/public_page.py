@@ -21,7 +21,15 @@ from pyvws.report.output_folder import PublicPart, records_counted
 from pyvws.report.page import Heading, PagePicture, formatted, mechanism_words, picture, render
 from pyvws.report.reading_programs import programs, reading
 from pyvws.sheet import Sheet
-from pyvws.statement.words import FIELDS, GUARANTEES, NOT_COVERED, SCHEMA, caveat_keys, claim_of
+from pyvws.statement.words import (
+    FIELDS,
+    GUARANTEES,
+    NOT_COVERED,
+    SCHEMA,
+    caveat_keys,
+    claim_of,
+    need_words,
+)
 
 _SHORT_OF: Final = ("problems", "problems-of-draws", "counts-chains", "counts-lost")
 
@@ -156,6 +164,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         "parts": [_statistics(margins), *_pairs(public)],
         "files": files_table("The files", public),
         "predicted": predicted(privacy),
+        "needs": needs(privacy),
         "rule": rule_named("partial", of),
         "of": of,
         "records_noise": noise_of_records(privacy, public.files[0].rows),
@@ -189,6 +198,19 @@ def predicted(privacy: Mapping[str, Any]) -> Sheet:
         "Triples follow from the model. The dependence kept is of the counted pairs.",
         ("figure", "predicted"),
         rows,
+    )
+
+
+def needs(privacy: Mapping[str, Any]) -> Sheet:
+    """What analysts need, and whether it is met; no rows where nobody named a need."""
+    found = privacy.get("counts", {}).get("needs", ())
+    return Sheet(
+        "What analysts need, by the noisy counts and the datasets alone.",
+        ("need", "within", "whether it is met"),
+        [
+            (x["need"], "" if x["within"] is None else f"{x['within']:g}", need_words(x))
+            for x in found
+        ],
     )
 
 

@@ -146,7 +146,9 @@ class NoisyCountsStatement(NoiseStatement):
     - `spending`: What the counts may cost and did cost, once for all datasets; larger = less
       private. Its delta is 0 for pure differential privacy.
     - `paid`: What entries of the schema cost that were found under noise before: `digest`,
-      `epsilon`, `delta` and `neighbours`; empty without such a schema.
+      `epsilon`, `delta` and `neighbours`, and `run`, the epsilon of the counts alone; empty without
+      such a schema.
+    - `together`: Epsilon of that schema and the counts together, not above their sum.
     - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
     - `columns`: The synthesized columns, in their order, and those that number the records.
     - `cap`: The most records of a unit that are counted.
@@ -173,10 +175,12 @@ class NoisyCountsStatement(NoiseStatement):
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     - `reference`: What noisy counts and a public table say of each other, where one is a prior.
     - `why_auto`: What "auto" counts and why, where it was asked for.
+    - `needs`: What analysts need, and whether it is met.
     """
 
     spending: Spending
     paid: Mapping[str, Any] = field(default_factory=dict)
+    together: float = 0.0
     records: str
     columns: TableColumns
     cap: int
@@ -201,11 +205,12 @@ class NoisyCountsStatement(NoiseStatement):
     pairs_not_counted: tuple[str, ...] = ()
     reference: Mapping[str, Any] | None = None
     why_auto: Phrase | None = None
+    needs: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def epsilon_per_dataset(self) -> float:
-        """The cap of what was sold and what the schema cost, once; larger = less private."""
-        return self.spending.cap + self.paid.get("epsilon", 0.0)
+        """The cap of what was sold, together with what the schema cost; larger = less private."""
+        return self.together if self.paid else self.spending.cap
 
     @property
     def delta(self) -> float:
@@ -337,5 +342,6 @@ class NoisyCountsStatement(NoiseStatement):
                 **({"reference": dict(self.reference)} if self.reference is not None else {}),
                 **({"auto": forecast_words(self.why_auto)} if self.why_auto else {}),
                 **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
+                **({"needs": [*map(dict, self.needs)]} if self.needs else {}),
             },
         }

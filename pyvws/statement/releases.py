@@ -17,7 +17,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -170,8 +170,12 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     neighbours = common_neighbours(known)
     costs = [release_cost(one, neighbours) for one in known]
     strict = [cost for cost in costs if cost.strict]
-    again = _schemas_again([one for one, cost in zip(known, costs, strict=True) if cost.strict])
-    less = [_cost_of_schema(one, neighbours) for one in again]
+    paid = [
+        (one.get("paid_schema"), cost)
+        for one, cost in zip(known, costs, strict=True)
+        if cost.strict
+    ]
+    less = list(_less_for_schemas(paid, neighbours))
     others = [cost for cost in costs if cost.guarantee == "asymptotic-dp"]
     windows = [cost.epsilon if cost.window is None else cost.window for cost in others]
     return {
@@ -183,8 +187,8 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "none": len(costs) - len(strict) - len(others),
         },
         "strict": {
-            "epsilon": _sum([*(c.epsilon for c in strict), *(-c.epsilon for c in less)]),
-            "delta": _sum([*(c.delta for c in strict), *(-c.delta for c in less)]),
+            "epsilon": _sum([*(c.epsilon for c in strict), *(-epsilon for epsilon, _ in less)]),
+            "delta": _sum([*(c.delta for c in strict), *(-delta for _, delta in less)]),
             "zcdp": _sum([cost.rho for cost in strict]),
         },
         "asymptotic": {
@@ -194,26 +198,26 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _schemas_again(known: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """What a schema cost that an earlier one of these releases was made with too."""
-    seen: set[str] = set()
-    again = []
-    for paid in filter(None, (one.get("paid_schema") for one in known)):
-        if paid["digest"] in seen:
-            again.append(paid)
-        seen.add(paid["digest"])
-    return again
+def _less_for_schemas(
+    costs: Sequence[tuple[Mapping[str, Any] | None, ReleaseCost]], neighbours: str
+) -> Iterator[tuple[float, float]]:
+    """Epsilon and delta that releases cost less whose schema an earlier one was made with too.
 
-
-def _cost_of_schema(paid: Mapping[str, Any], neighbours: str) -> ReleaseCost:
-    """What a schema cost for these neighbours, converted as in `release_cost`.
-
-    A release's converted figures are no less than its own part's and this one's together.
+    Such a release costs what its counts cost alone, converted as in `release_cost`.
     """
-    epsilon, delta = float(paid["epsilon"]), float(paid["delta"])
-    if paid["neighbours"] == "loo" and neighbours == _REPLACED:
-        epsilon, delta = 2.0 * epsilon, (1.0 + math.exp(min(epsilon, 700.0))) * delta
-    return ReleaseCost("approximate-dp", epsilon, delta)
+    seen: set[str] = set()
+    for paid, cost in costs:
+        if paid is None:
+            continue
+        if paid["digest"] in seen:
+            epsilon, delta = float(paid["run"]), cost.delta - float(paid["delta"])
+            if paid["neighbours"] == "loo" and neighbours == _REPLACED:
+                whole = cost.delta / (1.0 + math.exp(min(cost.epsilon / 2.0, 700.0)))
+                delta = max(0.0, whole - float(paid["delta"]))
+                delta *= 1.0 + math.exp(min(epsilon, 700.0))
+                epsilon *= 2.0
+            yield cost.epsilon - epsilon, cost.delta - delta
+        seen.add(paid["digest"])
 
 
 def refuse_other_units(statements: Sequence[Mapping[str, Any]]) -> None:

@@ -53,6 +53,16 @@ def forecast_words(phrase: Phrase) -> str:
     return caveat(phrase) if words is None else words.format(**phrase.values)
 
 
+def need_words(need: Mapping[str, Any]) -> str:
+    """What a statement says of a need: whether it is met, and what it reaches."""
+    words, regression = _WORDS["needs"], need["by"] == "combining rule"
+    if need["reached"] is None:
+        return words["regression-not-told" if regression else "hidden"]
+    met = {True: "met", False: "missed", None: "no-precision"}[need["met"]]
+    told = words["regression" if regression else "shares"].format(**need)
+    return f"{words[met]} {told}"
+
+
 SIGNED: Final = "proposed-and-signed"
 """The key of the caveat of a claim that rests on the word of who signed a proposal."""
 

@@ -6,12 +6,14 @@ Those from public records, or from a schema and a number of records, need no loo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoFrame
 
@@ -19,8 +21,11 @@ from pyvws._base.checks import Floats, whole_number
 from pyvws._base.deltas import delta_to_decide, modest_delta
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.best_file import are_fitted
-from pyvws.mechanisms.counts.measurements import of_set
+from pyvws.mechanisms.counts.best_file import are_fitted, best_file
+from pyvws.mechanisms.counts.counting import CellCounting
+from pyvws.mechanisms.counts.drawn_fits import once_more
+from pyvws.mechanisms.counts.measurements import Measurements, of_set
+from pyvws.mechanisms.counts.needs import off_on_average
 from pyvws.mechanisms.inverse_weighted import InverseWeighted
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.sequence import TableCells, TableModel
@@ -44,6 +49,7 @@ _TIMES: Final = 10  # and so many times.
 _A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
 _CLEAR: Final = 2.0  # Deviations of its noise that a cell has on average, where most is kept,
 _CLEAR_OF_UNITS: Final = 3.0  # and where units have several records, which are alike.
+_MEAN_OF_NORMAL: Final = math.sqrt(2.0 / math.pi)  # The mean size of noise of deviation 1.
 _EPSILONS: Final = (1.0, 2.0, 4.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0)
 _OF_NOISE: Final = 0.03  # Of the noise's variance: a model shares noise among its cells.
 _EPSILON: Final = 4.0  # Of noisy counts, where the run has none.
@@ -111,7 +117,8 @@ def forecast(
     public : bool
         Whether `table` has public records, such as those of an earlier year.
     **settings
-        The mechanism, and any setting of the page Settings, such as epsilon, delta and cap.
+        The mechanism, and any setting of the page Settings, such as epsilon, delta, cap and
+        `needs`. With needs noisy counts may lack an epsilon: the figures are then those at 4.
 
     Returns
     -------
@@ -120,7 +127,9 @@ def forecast(
         `figures["epsilon"]` is that of one dataset, 2 Delta (Algorithm 1 of [vws2024]), under `lw`,
         or under `inverse` at a given t; larger = less private.
         `figures["counts"]` has the number of sets and of cells, the mean records of a cell, and the
-        standard deviation of its noise, in records.
+        standard deviation of its noise, in records. `figures["needs"]["half_widths"]` has the
+        points of a share that 95 % intervals reach, by need, and `figures["least-epsilon"]` the
+        least epsilon that meets each precision.
 
     Raises
     ------
@@ -136,12 +145,21 @@ def forecast(
     >>> expected.figures["counts"]["records_a_cell"]
     150.0
     """
-    run = RunSettings(**arranged({"schema": schema, **settings}))
+    run = RunSettings(**arranged(with_epsilon({"schema": schema, **settings})))
     known = run.records if records is None else whole_number(records, "records", least=1)
     number = known if isinstance(known, int) else 0
+    needs = run.mechanism.asked if isinstance(run.mechanism, NoisyCounts) else ()
+    if table is None and not number and needs and all(need.size for need in needs):
+        return Forecast(tuple(_of_needs(run, 0)))
     if table is None and (run.schema is None or not number):
         raise InputError.by("forecast-of-nothing")
     return forecast_of(run, table, records=number, public=public)
+
+
+def with_epsilon(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a forecast by name: of needs whose least epsilon is asked for, at a usual one."""
+    asks = settings.get("needs") and settings.get("mechanism") == NoisyCounts.name
+    return {**settings, "epsilon": settings.get("epsilon") or _EPSILON} if asks else settings
 
 
 def forecast_of(
@@ -162,7 +180,8 @@ def forecast_of(
     if not counts and not run.facts.fits_model:
         return Forecast((Phrase("none", {"why": f"{run.facts.name} fits no model."}),))
     if table is None:
-        return Forecast((_from(run.plan, records, "schema"), *_of_counts(run, records)))
+        own = _of_counts(run, records), _of_needs(run, records)
+        return Forecast((_from(run.plan, records, "schema"), *own[0], *own[1]))
     try:
         fitted = run
         if counts:
@@ -180,7 +199,10 @@ def forecast_of(
     N = len(frame)
     source = _from(plan, N, "reference") if public else Phrase("confidential")
     fits = _of_fits(fitted, plan, outcomes, N, units)
-    return Forecast((source, *fits, *_of_counts(run, N, units, Forecast(tuple(fits)))))
+    needs = _of_needs(run, N, frame if public else None)
+    return Forecast(
+        (source, *fits, *_of_counts(run, N, units, Forecast(tuple(fits)), frame), *needs)
+    )
 
 
 def _from(plan: Plan, records: int, source: str) -> Phrase:
@@ -248,9 +270,16 @@ def _time(key: str, cost: Cost, most: float, values: dict[str, Any]) -> list[Phr
 
 
 def _of_counts(
-    run: RunSettings, N: int, units: Places | None = None, fits: Forecast | None = None
+    run: RunSettings,
+    N: int,
+    units: Places | None = None,
+    fits: Forecast | None = None,
+    records: nw.DataFrame[Any] | None = None,
 ) -> list[Phrase]:
-    """The notes on noisy counts of N records, of `units` (N,), and what is recommended."""
+    """The notes on noisy counts of N records, of `units` (N,), and what is recommended.
+
+    What helps is tried on the cells of the `records`, where these are given.
+    """
     if units is not None and run.plan.counts_units:
         N, units = len(np.unique(units)), None
     modest = min(1e-5, modest_delta(N))
@@ -262,6 +291,9 @@ def _of_counts(
     def counts(**changes: Any) -> _Counts | None:
         mechanism = replace(pairs, **changes)
         return _counts(run.plan, N - _beyond(units, mechanism.cap), mechanism)
+
+    def told(**changes: Any) -> float:
+        return math.inf if records is None else _told(run.plan, records, replace(pairs, **changes))
 
     one = None if units is None else counts(cap=1)
     if units is not None and pairs.cap is None and one is not None:
@@ -286,7 +318,8 @@ def _of_counts(
         if not found.stand_out(clear):
             notes.append(Phrase("hidden-cells", {"deviations": clear}))
             larger = ((x, counts(epsilon=x)) for x in _EPSILONS if x > pairs.epsilon)
-            enough = next((x for x, own in larger if own and own.stand_out(clear)), None)
+            clearer = (x for x, own in larger if own and own.stand_out(clear))
+            enough = next((x for x in clearer if told(epsilon=x) > 0.0), None)
             if enough is not None:
                 notes.append(Phrase("enough-epsilon", {"epsilon": enough}))
     delta = pairs.delta
@@ -297,9 +330,53 @@ def _of_counts(
         return notes
     few = None
     if found is not None and not found.stand_out():
-        few = counts(measure=("predictors",))
+        of_predictors: dict[str, Any] = {"measure": ("predictors",)}
+        few = counts(**of_predictors)
+        if few is not None and told(**of_predictors) <= max(0.0, told()):
+            few = None
     weighing = "inverse at a public t" if run.outcome is None else "lw"
     return [*notes, _advice(fits.figures["epsilon"], weighing, found, few, delta)]
+
+
+def _of_needs(run: RunSettings, N: int, public: Any = None) -> list[Phrase]:
+    """The notes on what analysts need of N records, given `public` records for regressions."""
+    mechanism, schema = run.mechanism, run.plan.schema
+    if not isinstance(mechanism, NoisyCounts) or not mechanism.asked or schema is None:
+        return []
+    notes, widths = [], mechanism.widths(schema, N, mechanism.epsilon)
+    if widths:
+        told = "; ".join(f"{words} {x:.2g}" for words, x in widths.items())
+        values = {"epsilon": mechanism.epsilon, "half_widths": widths, "answers": told}
+        notes.append(Phrase("needs", values))
+    least = mechanism.least_epsilon(schema, N)
+    if least is not None:
+        notes.append(Phrase("least-epsilon", {"epsilon": least}))
+    regressions = [need for need in mechanism.asked if need.regression]
+    counting = mechanism.counting(schema)
+    if public is None and counting.reference is not None:
+        public = counting.referred
+    if not regressions:
+        return notes
+    if public is None or not are_fitted(counting.table):
+        words = ", ".join(repr(need.words) for need in regressions)
+        return [*notes, Phrase("regression-unknown", {"needs": words})]
+    off = _of_copy(counting, mechanism, public)
+    told = "; ".join(f"{words} {x:.2g}" for words, x in off.items())
+    return [*notes, Phrase("regression-needs", {"off": off, "answers": told})]
+
+
+def _of_copy(counting: CellCounting, mechanism: NoisyCounts, public: Any) -> dict[str, float]:
+    """How far regressions of a best file are off, of public records that noise is added to."""
+    table, codes = counting.table, counting.read(public).codes
+    noise = counting.noise(mechanism.budget, hidden=False)
+    scales = np.array([noise.scales[of_set(name)] for name in table.names])
+    exact = table.counts(codes)
+    given: Any = {"laplace": mechanism.budget.pure, "records": len(codes)}
+    noisy = Measurements(table=table, counts=exact, scales=scales, **given)
+    noisy = once_more(noisy, np.random.default_rng(1))
+    noisy = replace(noisy, counts=noisy.counts * table.possible)
+    made = best_file(noisy, classes=mechanism.classes, seed=1).codes[0]
+    return off_on_average(mechanism.asked, codes, made, table)
 
 
 def _advice(
@@ -370,6 +447,30 @@ def _cap(units: Places, one: _Counts) -> int:
 def _beyond(units: Places | None, cap: int | None) -> int:
     """How many records of units (N,) a cap leaves out."""
     return 0 if units is None or cap is None else int(np.maximum(np.bincount(units) - cap, 0).sum())
+
+
+def _told(plan: Plan, records: nw.DataFrame[Any], mechanism: NoisyCounts) -> float:
+    """What counted sets tell of records beyond independent columns, less what their noise adds.
+
+    A mean distance of shares over pairs of columns; at 0 or below independent columns are as near.
+    """
+    given: Any = plan.schema
+    counting = mechanism.counting(given)
+    table, told = counting.table, 0.0
+    noise = counting.noise(mechanism.budget, hidden=False)
+    places = dict(zip(table.columns, table.read(records)[0].T, strict=True))
+    for columns, size, name in zip(table.sets, table.sizes, table.names, strict=True):
+        if len(columns) < 2:
+            continue
+        codes = np.column_stack([places[column] for column in columns])
+        cells, counts = np.unique(codes[(codes >= 0).all(axis=1)], axis=0, return_counts=True)
+        N, even = counts.sum(), np.full(len(cells), float(counts.sum()))
+        for own in cells.T:
+            even *= np.bincount(own, counts)[own] / N
+        apart = np.abs(counts - even).sum() + N - even.sum()  # In cells without a record too.
+        error = _MEAN_OF_NORMAL * noise.deviation(of_set(name)) * size
+        told += math.comb(len(columns), 2) * float(apart - error) / N
+    return told / math.comb(len(table.columns), 2)
 
 
 def _counts(plan: Plan, records: int, mechanism: NoisyCounts) -> _Counts | None:

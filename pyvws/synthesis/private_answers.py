@@ -20,7 +20,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
 from pyvws.privacy.seller import CountedValues
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import EPOCH, as_days, as_number, iso_of, meant, spells_empty
@@ -29,6 +28,8 @@ from pyvws.tables.schema.families import MOST_LEVELS
 
 OTHER: Final = "(other)"
 """The level of all values that are not sold. A value that is spelled so is never sold."""
+
+Bools = NDArray[np.bool_]
 
 _FIRST, _LAST = -20, 60  # Powers of 2 that bins of numbers begin with, from the first one on.
 _BINS: Final = 2 * (_LAST - _FIRST) + 1
@@ -137,20 +138,29 @@ class ColumnCells:
         return CountedValues(counts, values)
 
     def found(self, sold: CountedValues, *, least: int, beside: int) -> FoundValues:
-        """What noisy counts tell: bins and decades of at least a count, and their neighbours."""
+        """What noisy counts tell: bins and decades of at least a count, and their neighbours.
+
+        A bin of small whole numbers also stands out where one of its numbers does.
+        """
         cells, units = sold.cells, sold.cells[self._units : self._numbers]
         bins = cells[self._numbers : self._dates].reshape(self.groups, _BINS).copy()
         noises = np.ones(bins.shape)  # The noise of each, in that of a cell.
+        tall = np.zeros(_BINS, dtype=np.int64)  # The largest count of a number in each bin.
         for place in {_bin_of(float(number)) for number in range(len(units))}:
             low, high = (int(end) for end in _ends((place, place), whole=True))
             bins[0, place] = units[low : high + 1].sum()
             noises[0, place] = math.sqrt(high + 1 - low)
-        kept = np.flatnonzero((bins >= least * noises).any(axis=1))
+            tall[place] = units[low : high + 1].max()
+        stand = bins >= least * noises
+        if self.groups:
+            stand[0] |= tall >= least
+        kept = np.flatnonzero(stand.any(axis=1))
         noise = np.sqrt((noises[kept] ** 2).sum(axis=0))
         of_bins = bins[kept].sum(axis=0)
-        hull = _hull(of_bins, least * noise, beside * noise) if len(kept) else None
-        one = np.ones(self.size - self._dates)
-        decades = _hull(cells[self._dates :], least * one, beside * one)
+        of_kept = stand[kept].any(axis=0) | ((of_bins >= least * noise) & (noise > 0.0))
+        hull = _hull(of_bins, of_kept, of_bins >= beside * noise)
+        of_dates = cells[self._dates :]
+        decades = _hull(of_dates, of_dates >= least, of_dates >= beside)
         first = 0 if self.decades is None else self.decades[0]
         return FoundValues(
             levels=tuple(sold.values),
@@ -174,15 +184,14 @@ class _Hull:
     count: int
 
 
-def _hull(counts: NDArray[np.int64], least: Floats, beside: Floats) -> _Hull | None:
-    """The cells (n,) from the first to the last of `least` records, and of some `beside` these."""
-    kept = np.flatnonzero(counts >= least)
-    if not len(kept):
+def _hull(counts: NDArray[np.int64], kept: Bools, beside: Bools) -> _Hull | None:
+    """The cells (n,) from the first to the last that is `kept`, and those `beside` these."""
+    if not kept.any():
         return None
-    low, high = int(kept[0]), int(kept[-1])
-    while low > 0 and counts[low - 1] >= beside[low - 1]:
+    low, high = (int(end) for end in np.flatnonzero(kept)[[0, -1]])
+    while low > 0 and beside[low - 1]:
         low -= 1
-    while high < len(counts) - 1 and counts[high + 1] >= beside[high + 1]:
+    while high < len(counts) - 1 and beside[high + 1]:
         high += 1
     return _Hull((low, high), int(counts[low : high + 1].sum()))
 

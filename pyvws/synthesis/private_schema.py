@@ -23,7 +23,7 @@ from pyvws._base.checks import positive
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import FineCounts, fine_cells
 from pyvws.plan.reading import within_cap
-from pyvws.privacy.budget import Budget, Noise, noise_of
+from pyvws.privacy.budget import Budget, Noise, epsilon_after, noise_of
 from pyvws.privacy.discrete_noise import least_tail
 from pyvws.privacy.seller import CountedValues, Seller
 from pyvws.synthesis.private_answers import OTHER, ColumnCells, with_answers
@@ -34,7 +34,7 @@ from pyvws.tables.schema.schema import Schema
 
 _RECORDS: Final = "records"
 _FALSE: Final = 0.001  # The chance that noise alone makes any bin of a column stand out,
-_BESIDE: Final = 0.3  # and that it adds the bin beside those that do.
+_BESIDE: Final = 0.1  # and that it adds the bin beside those that do.
 _OF_RECORDS: Final = 0.25  # The share of the number of records in that of a column.
 _OF_THRESHOLDS: Final = 0.5  # The share of delta that thresholds take.
 
@@ -263,6 +263,19 @@ def _of_cuts(name: str) -> str:
 def _first(private: Iterable[str]) -> bool:
     """Whether levels or a range are among private entries."""
     return bool({*private} - {"cuts"})
+
+
+def budget_of_schema(paid: PaidSchema) -> Budget:
+    """The budget of the noise with which entries of a schema were found."""
+    return Budget(epsilon=paid.epsilon, delta=paid.delta_of_noise, neighbours=paid.neighbours)
+
+
+def cost_of_schema(paid: PaidSchema | None, run: Budget) -> dict[str, Any]:
+    """What a statement has of a schema that was paid for, and epsilon of it and a run together."""
+    if paid is None:
+        return {}
+    together = epsilon_after(run, budget_of_schema(paid), paid.scales)
+    return {"paid": {**paid.cost, "run": run.epsilon}, "together": together}
 
 
 def purchase_notes(schema: Schema, labels: Mapping[str, str]) -> list[str]:

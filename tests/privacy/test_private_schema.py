@@ -14,7 +14,8 @@ from run_here import run_here
 
 import pyvws as vws
 from pyvws.errors import InputError
-from pyvws.privacy.discrete_noise import least_tail
+from pyvws.privacy.budget import Budget, epsilon_after, epsilon_together, noise_of
+from pyvws.privacy.discrete_noise import composed_delta, delta_after, least_tail
 from pyvws.privacy.seller import Seller
 from pyvws.statement.releases import costs_together
 from pyvws.synthesis import private_answers
@@ -88,7 +89,8 @@ def test_a_bought_schema_has_what_stands_out_and_a_release_adds_its_cost(tmp_pat
             )
         privacy = release.privacy
         assert privacy["guarantee"] == "approximate-dp"
-        assert privacy["certified"]["epsilon_total"] == epsilon + 8.0
+        assert 8.0 <= privacy["certified"]["epsilon_total"] < epsilon + 8.0
+        assert privacy["paid_schema"]["run"] == epsilon
         assert privacy["delta"] == pytest.approx(2e-6)
         assert [entry["epsilon"] for entry in privacy["ledger"]] == [8.0, epsilon]
         assert privacy["counts"]["rho"] is None
@@ -96,12 +98,13 @@ def test_a_bought_schema_has_what_stands_out_and_a_release_adds_its_cost(tmp_pat
         assert "[paid]" in release.public_schema
         made.append(privacy)
     together = costs_together(made)["strict"]
-    assert together["epsilon"] == pytest.approx(1.0 + 2.0 + 8.0)
+    own = [one["certified"]["epsilon_total"] for one in made]
+    assert together["epsilon"] == pytest.approx(own[0] + 2.0)
     assert together["delta"] == pytest.approx(3e-6)
     twice = costs_together(
         [made[0], {**made[1], "paid_schema": {**made[1]["paid_schema"], "digest": "0"}}]
     )
-    assert twice["strict"]["epsilon"] == pytest.approx(1.0 + 2.0 + 16.0)
+    assert twice["strict"]["epsilon"] == pytest.approx(sum(own))
 
 
 def test_what_a_steward_knows_stays_and_is_on_his_word() -> None:
@@ -148,6 +151,24 @@ def test_a_unit_gives_one_record() -> None:
     assert schema.columns["area"].levels == (OTHER,)
     assert schema.paid is not None
     assert schema.paid.unit == "home"
+
+
+def test_gaussian_noise_of_schema_and_run_costs_less_than_the_sum_and_holds_for_each_list() -> None:
+    for neighbours, cap in (("loo", 1), ("replace", 1), ("loo", 3)):
+        before = Budget(epsilon=0.3, delta=2.5e-7, neighbours=neighbours)
+        run = Budget(epsilon=1.0, delta=5e-7, neighbours=neighbours, cap=cap)
+        bought = [*noise_of(before, {"records": 0.25, "a": 1.0, "b": 1.0}).scales.values()]
+        stated = epsilon_after(run, before, bought)
+        assert 1.0 < stated <= (1.05 if cap == 1 else 1.3)
+        for shares in ([1.0], [1.0] * 12, [1.0, 8.0, 3.0]):
+            own = noise_of(run, {str(k): share for k, share in enumerate(shares)}).scales.values()
+            assert 0.98 * stated < epsilon_together(run, own, before, bought) <= stated
+
+
+def test_of_a_list_and_the_same_list_the_loss_is_that_of_both_as_one() -> None:
+    u, weights, epsilon = 0.01, [1, 2, 2], 0.9
+    both = delta_after((u, weights), (u, weights), 2.0)(epsilon)
+    assert both == pytest.approx(composed_delta(u, [*weights, *weights], epsilon), rel=1e-9)
 
 
 # What is refused

@@ -19,7 +19,7 @@ def test_each_row_has_its_kinds_of_figures(tmp_path: Path, monkeypatch: pytest.M
     pl.DataFrame(made).write_csv(tmp_path / "made.csv")
     few = {"datasets": 3, "sweeps": 10, "classes": 3}
     monkeypatch.setattr(counts_records, "SETTINGS", {**counts_records.SETTINGS, **few})
-    runs = [{**own, "n": 100, "epsilon": 20.0} for own in counts_records.RUNS[:2]]
+    runs = [{**own, "n": 100, "epsilon": 20.0} for own in counts_records.RUNS[::6]]
     monkeypatch.setattr(counts_records, "RUNS", runs)
     found = counts_records.run(tmp_path / "made.csv", seed=1, databases=3)
     assert [row["databases"] for row in found.rows] == [3, 3, 1, 1]

@@ -56,7 +56,9 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     assert found.problems == ["Left out."]
     best, ends = ["best file"] * 2, ["independent columns", "a bootstrap"]
     halves = ["best file of a half, on the other", "a half's bootstrap, on the other"]
-    ways = {"ten columns": [*best, "best file, a coarse set", *halves, "5 datasets", *ends, "copy"]}
+    needs = [f"best file, need of {name}" for name in noisy_counts.REGRESSIONS]
+    needed = [*needs, "best file, all three needs"]
+    ways = {"ten columns": [*best, *needed, *halves, "5 datasets", *ends, "copy"]}
     ways["all columns"] = [*best, *ends]
     for name, expected in ways.items():
         own = [row for row in found.rows if row.columns == name]

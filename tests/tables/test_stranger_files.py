@@ -264,6 +264,58 @@ def case(name: str) -> dict[str, Any]:
     return {"frame": table, "schema": CASES / f"{name}.toml", "datasets": 1, "mechanism": "lw"}
 
 
+def test_amounts_that_all_differ_are_amounts_and_shuffled_ids_are_not() -> None:
+    ids = RNG.permutation(1000)
+    spread = RNG.choice(90_000, 1000, replace=False) + 10_000
+    pay = np.unique(RNG.lognormal(10, 0.5, 3000).astype(int))[:2000]
+    for numbers in (pay, RNG.permutation(pay)):
+        assert proposed(numbers).role == "synthesize"
+        assert "ids take the role" in str(proposed(numbers).note)
+    assert proposed(1 + ids).role == proposed(7 * ids).role == proposed(spread).role == "drop"
+    found = Schema.propose(case("taxes")["frame"]).columns
+    assert {found[name].role for name in ("income", "tax")} == {"synthesize"}
+
+
+def test_a_unit_has_no_blanks() -> None:
+    found = Schema.propose(case("schools")["frame"])
+    assert (found.unit, found.columns["schoolid2"].role) == (None, "drop")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "random", "text", "words"])
+def test_ids_of_units_that_are_shuffled_or_oddly_named_are_asked_for(kind: str) -> None:
+    homes = np.repeat(np.arange(600), RNG.integers(1, 6, 600))
+    own: dict[str, Any] = {"numbers": 1 + homes}
+    own["random"] = RNG.choice(900_000, 600, replace=False)[homes] + 100_000
+    own["text"] = np.array([f"H{x:04d}" for x in homes])
+    own["words"] = np.array([f"{x:06x}" for x in RNG.choice(16**6, 600, replace=False)])[homes]
+    others = {
+        "region": RNG.choice(["a", "b", "c"], 600)[homes],
+        "income": RNG.lognormal(10, 0.6, 600).round()[homes],
+        "age": RNG.integers(0, 90, len(homes)),
+    }
+    order = RNG.permutation(len(homes))
+    for name, rows in (("hid", order), ("nummer", np.arange(len(homes)))):
+        values = {name: own[kind], **others}
+        made = Schema.propose(pl.DataFrame({key: x[rows] for key, x in values.items()}))
+        assert made.unit == name
+    values = {"nummer": own[kind], **others}
+    made = Schema.propose(pl.DataFrame({key: x[order] for key, x in values.items()}))
+    assert (made.unit, made.columns["nummer"].role) == (None, "drop")
+    assert "name it as unit" in str(made.columns["nummer"].note)
+    assert [made.columns[name].role for name in others] == ["synthesize"] * 3
+
+
+@pytest.mark.parametrize("members", [29, 30, 31, 60])
+def test_employers_are_units_whatever_their_mean_size(members: int) -> None:
+    firms = np.repeat(np.arange(60), members)
+    values = {
+        "firm": np.array([f"F{x:05d}" for x in firms]),
+        "sector": RNG.choice(list("ABCD"), 60)[firms],
+        "wage": RNG.lognormal(8, 0.3, len(firms)).round(),
+    }
+    assert Schema.propose(pl.DataFrame(values)).unit == "firm"
+
+
 @pytest.mark.runs
 @pytest.mark.filterwarnings("ignore")
 def test_no_level_of_a_stranger_is_emptied_in_silence() -> None:

@@ -22,6 +22,11 @@ def delta_not_added(budget: Any) -> Any:
     return lambda **given: budget(**{**given, "delta": 2.0 * given["delta"]})
 
 
+def run_beside_schema(_: Any) -> Any:
+    """What the schema cost is left out of the total of a run by it."""
+    return lambda run, *_: run.epsilon
+
+
 def values_twice(counted: Any) -> Any:
     """A record counts twice."""
 
@@ -51,6 +56,12 @@ PAID_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         f"{_SCHEMA}Budget",
         delta_not_added,
         "guarantee/paid-schema-levels",
+    ),
+    (
+        "a run without its schema",
+        f"{_SCHEMA}epsilon_after",
+        run_beside_schema,
+        "guarantee/paid-schema-with-run",
     ),
     (
         "a record twice",

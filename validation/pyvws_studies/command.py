@@ -298,6 +298,20 @@ def _counts_records(
     return study, file, {"databases": databases}
 
 
+def _private_schema(
+    file: Annotated[
+        Path,
+        typer.Option(help="Your copy of ma2019.csv or ce_2017.csv, or a copy of households.csv."),
+    ],
+    runs: Annotated[int, typer.Option(help="Purchases and runs of each row.", min=1)] = 5,
+) -> _Asked:
+    """What a schema that is paid for costs in score, beside one made by hand, at one budget."""
+    from pyvws.release.synthesizer import synthesize
+    from pyvws_studies import private_schema as study
+
+    return study, file, {"runs": runs, "synthesize": synthesize}
+
+
 def _table_priors(
     file: Annotated[Path, typer.Option(help="A public file, csv or parquet.")],
     columns: Annotated[
@@ -354,4 +368,5 @@ app.command("tables")(_joined(_tables, _run))
 app.command("inverse-tables")(_joined(_inverse_tables, _run))
 app.command("table-priors")(_joined(_table_priors, _run))
 app.command("noisy-counts")(_joined(_noisy_counts, _run))
+app.command("private-schema")(_joined(_private_schema, _run))
 app.command("counts-records")(_joined(_counts_records, _run))

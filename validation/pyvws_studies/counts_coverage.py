@@ -89,10 +89,6 @@ class _Figure:
     share: float
     strong: bool
 
-    def of(self, records: Codes) -> float:
-        """The share of records (N, K) in the cell."""
-        return float((records[:, self.places] == self.codes).all(axis=1).mean())
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
@@ -224,6 +220,19 @@ def _figures(settings: Mapping[str, Any], table: Workload, whole: Population) ->
                 yield _Figure(kind, places, codes, float(own[codes]), bool(strong[codes]))
 
 
+def _shares(figures: list[_Figure], records: Codes) -> Floats:
+    """The share of records (N, K) in the cell of each figure (F,)."""
+    most = max(int(records.max()), *(code for figure in figures for code in figure.codes))
+    steps = (most + 1) ** np.arange(3)
+    counts = {
+        places: np.bincount(records[:, places] @ steps[: len(places)], minlength=(most + 1) ** 3)
+        for places in {figure.places for figure in figures}
+    }
+    cells = [int(np.dot(f.codes, steps[: len(f.codes)])) for f in figures]
+    found = [counts[f.places][cell] for f, cell in zip(figures, cells, strict=True)]
+    return np.array(found) / len(records)
+
+
 def _counted(
     noisy: Measurements, schema: Schema, whose: Literal["population", "table"], level: float
 ) -> dict[Any, tuple[float, float]]:
@@ -261,10 +270,11 @@ def _rows(
         for kind in [figure.kind, *(["strong pair"] if figure.strong else [])]:
             held.setdefault((method, whose, kind), []).append((low <= truth <= high, high - low))
 
-    for figure in figures:
-        own = figure.of(records)
+    of_records = _shares(figures, records).tolist()
+    of_made = {by: np.array([_shares(figures, x) for x in own]) for by, own in made.items()}
+    for at, (figure, own) in enumerate(zip(figures, of_records, strict=True)):
         truth = {"population": figure.share, "table": own}
-        shares = {by: np.array([figure.of(x) for x in own]) for by, own in made.items()}
+        shares = {by: of_all[:, at] for by, of_all in of_made.items()}
         variances = {by: q * (1.0 - q) / len(made[by][0]) for by, q in shares.items()}
         for whose in OF:
             for by, own_shares in shares.items():

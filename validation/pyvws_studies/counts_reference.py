@@ -22,7 +22,7 @@ from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_studies._report import table_of
-from pyvws_studies.noisy_counts import REGRESSIONS, scored
+from pyvws_studies.noisy_counts import REGRESSIONS, ScoredRow, means_of, scored
 from pyvws_studies.whole_tables import DESIGNS
 
 BUDGETS: Final = {"ten": (0.5, 1.0), "nineteen": (1.0,)}
@@ -41,22 +41,10 @@ _BANDS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceRow:
-    """The mean over runs of one table under one reference.
+class ReferenceRow(ScoredRow):
+    """A row of one reference; `kappa` and `explained` are what noisy counts say of it."""
 
-    `kappa` and `explained` are what noisy counts say of the reference. The others are as in
-    `CountsRow` of the study of noisy counts.
-    """
-
-    columns: str
-    epsilon: float
     reference: str
-    pairs: float
-    spread: float
-    triples: float
-    income: float
-    education: float
-    renting: float
     kappa: float
     explained: float
 
@@ -117,12 +105,17 @@ def run(
                     found.append(scored(frame, release.datasets))
                     own = release.privacy["counts"].get("reference", {})
                     said.append((own.get("kappa", 0.0), own.get("explained", 0.0)))
-                means = [*np.mean(found, axis=0).tolist(), *np.mean(said, axis=0).tolist()]
-                names = ("pairs", "triples", *REGRESSIONS, "kappa", "explained")
-                spread = float(np.std([score.pairs for score in found]))
-                row: dict[str, Any] = dict(zip(names, means, strict=True))
-                row |= {"columns": columns, "epsilon": epsilon, "reference": name}
-                rows.append(ReferenceRow(**row, spread=spread))
+                kappa, explained = np.mean(said, axis=0).tolist()
+                rows.append(
+                    ReferenceRow(
+                        columns=columns,
+                        epsilon=epsilon,
+                        reference=name,
+                        kappa=kappa,
+                        explained=explained,
+                        **means_of(found),
+                    )
+                )
                 listener.line(f"  {columns} columns, epsilon {epsilon:g}, reference {name}")
     return ReferenceStudy(len(whole), runs, rows)
 

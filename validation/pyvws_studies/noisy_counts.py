@@ -46,16 +46,11 @@ REGRESSIONS: Final = {
 }
 """Responses, each before its predictors, by the name of the regression."""
 
-_OF_INCOME: Final = {
-    "columns": ["SEX", "AGEP", "EDU", "PINCP_DECILE"],
-    "cuts": {
-        **{"AGEP": [15, 30, 45, 65], "EDU": [5, 7, 9, 10]},
-        "PINCP_DECILE": [2, 4, 6, 8, "N"],
-    },
+_NEEDS: Final = {
+    name: f"{response} ~ {' + '.join(predictors)}"
+    for name, (response, *predictors) in REGRESSIONS.items()
 }
-"""A set of 300 cells that holds the regression of income."""
-
-_COARSE: Final = 4.0, 1e-5
+_OF_NEEDS: Final = 4.0, 1e-5
 _PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0), ("AIM", 4.0))  # Of ten columns.
 _EDGES: Final = {
     "AGEP": tuple(range(5, 100, 5)),
@@ -83,23 +78,29 @@ class Scores(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountsRow:
-    """The mean over `runs` of one way to make a table: `Scores`, and more.
+class ScoredRow:
+    """The mean over runs of one way to make a table: `Scores`, and more.
 
-    `spread` is the standard deviation of `pairs` between runs. Epsilon and delta are of all
-    datasets together; None without a guarantee. Processor seconds are of one run.
+    `spread` is the standard deviation of `pairs` between runs. Epsilon is of all datasets together;
+    None without a guarantee.
     """
 
     columns: str
-    way: str
     epsilon: float | None = None
-    delta: float | None = None
     pairs: float
     spread: float
     triples: float
     income: float
     education: float
     renting: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountsRow(ScoredRow):
+    """A row of so many `runs`; delta is as epsilon, and processor seconds are of one run."""
+
+    way: str
+    delta: float | None = None
     processor_seconds: float | None = None
     runs: int
 
@@ -237,7 +238,9 @@ def _rows(
     for budget in BEST:
         yield row("best file", budget)
     if table.columns == "ten columns":
-        yield row("best file, a coarse set", _COARSE, measure=("pairs", _OF_INCOME))
+        for name, need in _NEEDS.items():
+            yield row(f"best file, need of {name}", _OF_NEEDS, needs=(need,))
+        yield row("best file, all three needs", _OF_NEEDS, needs=tuple(_NEEDS.values()))
         yield row("best file of a half, on the other", BEST[0], halves[0])
         yield _row(table, "a half's bootstrap, on the other", [scored(told, [whole[halves[0]]])])
         for budget in BUDGETS:
@@ -264,11 +267,16 @@ def _row(
         way=way,
         epsilon=epsilon,
         delta=delta,
-        **Scores(*np.mean(scores, axis=0).tolist())._asdict(),
-        spread=float(np.std([score.pairs for score in scores])),
+        **means_of(scores),
         processor_seconds=seconds,
         runs=len(scores),
     )
+
+
+def means_of(scores: Sequence[Scores]) -> dict[str, float]:
+    """The means of the scores of several runs, and the `spread`, by the names of `ScoredRow`."""
+    spread = float(np.std([score.pairs for score in scores]))
+    return {**Scores(*np.mean(scores, axis=0).tolist())._asdict(), "spread": spread}
 
 
 def _by_tool(table: _Table, tool: Tool, seed: int, runs: int) -> CountsRow | str:

@@ -109,13 +109,15 @@ def _answers(shift: int) -> Iterator[tuple[list[CountedValues], list[tuple[Any, 
 class PaidLoss(MeasuredRow):
     """The loss of a purchase and what thresholds add to delta, beside what the schema says.
 
-    With `delta` 0 the noise is Laplace's, and no column has private levels.
+    With `delta` 0 the noise is Laplace's, and no column has private levels. A `run` is the epsilon
+    of one counted set after the purchase, at the same delta: the loss is then of both together.
     """
 
     columns: Mapping[str, Column] = field(default_factory=lambda: COLUMNS)
     neighbours: str = "loo"
     epsilon: float = 1.0
     delta: float = 0.0
+    run: float = 0.0
     outside: str = "Above the claim, or too far below it to show anything"
 
     @property
@@ -164,7 +166,12 @@ class PaidLoss(MeasuredRow):
         one = self.bought((RECORDS[2],))
         paid, scales = one.schema.paid, one.scales
         assert paid is not None
-        step = self.epsilon / _STEPS
+        step, together, stated_delta = self.epsilon / _STEPS, paid.epsilon, paid.delta
+        if self.run:
+            budget = Budget(epsilon=self.run, delta=self.delta, neighbours=self.neighbours)
+            beside = noise_of(budget, {"run": 1.0}).scales["run"]
+            together = private_schema.cost_of_schema(paid, budget)["together"]
+            stated_delta += budget.delta
         lone = {
             name: _tail(self.threshold(name, scales[name]) - 1, scales[name])
             for name, column in self.columns.items()
@@ -188,13 +195,15 @@ class PaidLoss(MeasuredRow):
                 most = max(most, sum(v / scale for v, scale in moves))
                 continue
             most = max(most, gaussian_loss(tuple(moves), paid.delta - stated, step=step))
-            whole = max(whole, _failing(tuple(moves), paid.epsilon, step) + of_lone)
+            if self.run:
+                moves = [*moves, *[(1.0, beside)] * budget.moved]
+            whole = max(whole, _failing(tuple(moves), together, step) + of_lone)
         high = 1.0 + _ROUNDING
         measured = [Measurement("loss", most, 0.97 * paid.epsilon, paid.epsilon * high)]
         if self.delta:
             measured += [
                 Measurement("delta of thresholds", failing, 0.6 * stated, stated * high),
-                Measurement("delta", whole, 0.4 * paid.delta, paid.delta * high),
+                Measurement("delta", whole, 0.4 * stated_delta, stated_delta * high),
             ]
         return Findings(tuple(measured))
 
@@ -232,11 +241,12 @@ def _tail(t: int, scale: float) -> float:
 
 
 def paid_losses(paper: str, delta: float) -> tuple[PaidLoss, ...]:
-    """The rows: private levels and ranges with all neighbours, and pure ranges."""
+    """The rows: private levels and ranges with all neighbours, a run too, and pure ranges."""
     numbers = {name: COLUMNS[name] for name in ("number", "joined")}
     rows: dict[str, dict[str, Any]] = {
         "levels": {"delta": delta},
         "levels-replace": {"delta": delta, "neighbours": "replace"},
+        "with-run": {"delta": delta, "columns": {"levels": COLUMNS["levels"]}, "run": 1.0},
         "ranges": {"columns": numbers},
         "ranges-replace": {"columns": numbers, "neighbours": "replace"},
     }

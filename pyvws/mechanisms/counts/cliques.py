@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
+
+EVENLY: Final = "#"
+"""What a cut begins with that says how many groups there are, as in #3."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,13 +116,18 @@ def grouping(column: CountedColumn, cuts: Sequence[str]) -> Grouping:
 
     A category's groups are runs of its levels, in the schema's order, and each cut is the first
     level of one. A number's groups are runs of its cells, and each cut begins a cell. Its points of
-    mass and missing codes are groups of their own. Raises InputError for a cut that begins none.
+    mass and missing codes are groups of their own. A cut #G alone makes G groups of about as many
+    codes, and those that are no numbers among numbers stand apart. Raises InputError for a cut
+    that begins none.
     """
     own = 0 if column.column.categorical else len(column.parts)
     begins = np.zeros(column.size, dtype=np.bool_)
     begins[: own + 1] = True
-    for cut in cuts:
-        begins[_begun(column, cut)] = True
+    if len(cuts) == 1 and cuts[0].startswith(EVENLY):
+        begins |= _evenly(column, cuts[0].removeprefix(EVENLY))
+    else:
+        for cut in cuts:
+            begins[_begun(column, cut)] = True
     group_of_code = np.asarray(np.cumsum(begins) - 1, dtype=np.int32)
     first, labels = np.flatnonzero(begins), column.labels
     last = np.append(first[1:], column.size) - 1
@@ -133,6 +142,27 @@ def grouping(column: CountedColumn, cuts: Sequence[str]) -> Grouping:
         else:
             words.append(f"{labels[low]} to {labels[high]}")
     return Grouping(group_of_code, words, "".join(f"/{cut}" for cut in cuts))
+
+
+def _evenly(column: CountedColumn, groups: str) -> NDArray[np.bool_]:
+    """Whether a group begins at each code (L,), of so many groups of about as many codes."""
+    if not groups.isdigit() or groups == "0":
+        raise InputError.by("measure-groups", column=column.name, groups=groups)
+    apart = np.arange(column.size) < len(column.parts)
+    if column.column.categorical:
+        missing = column.column.missing_codes
+        levels = [part for part in column.parts if part not in missing]
+        numbers = [str(part).removeprefix("-").isdigit() for part in levels]
+        some = 2 * sum(numbers) > len(numbers)
+        number = dict(zip(levels, numbers, strict=True))
+        apart = np.array(
+            [not number.get(part, False) and (some or part in missing) for part in column.parts]
+        )
+    begins = apart | np.append(True, apart[:-1])
+    own = np.flatnonzero(~apart)
+    group = np.arange(len(own)) * int(groups) // max(len(own), int(groups))
+    begins[own[1:]] |= np.diff(group) > 0
+    return begins
 
 
 def _begun(column: CountedColumn, cut: str) -> int:

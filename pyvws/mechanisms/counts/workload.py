@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.by_rule import BoundedColumn, counted_columns, counted_names
-from pyvws.mechanisms.counts.cliques import Clique, clique, grouping
+from pyvws.mechanisms.counts.cliques import EVENLY, Clique, clique, grouping
 from pyvws.mechanisms.counts.coding import (
     MOST_LEVELS,
     MOST_OF_PAIR,
@@ -255,7 +255,7 @@ def in_own_cells(
     }
     words = [word for word in measure if word not in WORDS] + _own(tables)
     cuts = [named_set(word, ruled.columns).cuts for word in words]
-    cut = {name for own in cuts for name, at in own.items() if at}
+    cut = {name for own in cuts for name, at in own.items() if at and at[0][:1] != EVENLY}
     return {*drawn, *cut, *ruled.alike, *chain.from_iterable(ruled.alike.values())}
 
 

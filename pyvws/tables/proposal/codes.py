@@ -68,36 +68,45 @@ _PAIRS_APART: Final = 10.0  # So many pairs would be alike, or differ, if no id 
 def numbers_records(values: Floats) -> bool:
     """Whether whole numbers (n,) in the order of their rows look like ids of records.
 
-    All differ, and so they hardly would by chance: drawn from as many numbers as their span has,
-    several pairs would be alike; or they rise or fall with the row, have six digits or more, each
-    as many, and are spread evenly or have mostly one step. Amounts of a sorted file are not.
+    All differ, and are spread evenly with as many digits each, or have mostly one step. They hardly
+    differ by chance: drawn from as many numbers as their span has, several pairs would be alike. Or
+    they rise or fall with the row, and have six digits or more. Amounts are not so even, of a
+    sorted file neither.
     """
     if not _differ(values):
         return False
-    pairs_alike = 0.5 * len(values) ** 2 / (values.max() - values.min() + 1.0)
-    steps = np.diff(values)
-    up = float((steps > 0).mean())
-    ordered = max(up, 1.0 - up) >= _RISING
-    if pairs_alike >= _PAIRS:
-        return True
-    return ordered and may_number_records(values) and _are_even(values, steps)
+    if _by_chance(values):
+        up = float((np.diff(values) > 0).mean())
+        if max(up, 1.0 - up) < _RISING or not may_number_records(values):
+            return False
+    return _are_even(values, digits=1)
 
 
-def _are_even(values: Floats, steps: Floats) -> bool:
-    """Whether numbers (n,) are spread evenly over their span, or half of the steps are one."""
-    if np.unique(steps, return_counts=True)[1].max() >= len(steps) / 2:
-        return True
+def _are_even(values: Floats, *, digits: int) -> bool:
+    """Whether numbers (n,) have mostly one step, or are spread evenly, of enough digits."""
     y = np.sort(values)
+    if np.unique(np.diff(y), return_counts=True)[1].max() >= (len(y) - 1) / 2:
+        return True
     even = (y - y[0]) / (y[-1] - y[0])
     apart = np.abs(even - np.linspace(0.0, 1.0, len(y))).max()
-    return bool(apart <= _FAR_FROM_EVEN / np.sqrt(len(y)))
+    return _digits(values) >= digits and bool(apart <= _FAR_FROM_EVEN / np.sqrt(len(y)))
 
 
 def may_number_records(values: Floats) -> bool:
-    """Whether whole numbers (n,) all differ and have six digits or more, each as many."""
+    """Whether whole numbers (n,) all differ, and hardly by chance or with six digits or more."""
+    return _differ(values) and (not _by_chance(values) or _digits(values) >= _DIGITS)
+
+
+def _by_chance(values: Floats) -> bool:
+    """Whether numbers (n,) in their span may all differ by chance."""
+    return bool(0.5 * len(values) ** 2 / (values.max() - values.min() + 1.0) < _PAIRS)
+
+
+def _digits(values: Floats) -> int:
+    """The digits of numbers (n,) above 0 that have as many each; else 0."""
     low, high = float(values.min()), float(values.max())
     digits = {len(label_of(end)) for end in (low, high)}
-    return _differ(values) and low > 0 and len(digits) == 1 and min(digits) >= _DIGITS
+    return min(digits) if low > 0 and len(digits) == 1 else 0
 
 
 def _differ(values: Floats) -> bool:
@@ -260,43 +269,50 @@ def ids_of_units(
     10 pairs or more would differ if they were any records. A column whose values stand together
     itself tells of no units: a table sorted by age has age groups so. Or each value comes at most
     once in each wave of some other column, as in a panel, in any order. No unit has empty cells.
-    `larger` gives those with up to 100 records a value that are too many for a household.
+    `larger` gives those to ask for: of up to 100 records a value, which are too many for a
+    household, or whose values look like ids by nothing else and stand in rows apart.
     """
     shared: list[str] = []
     for name, column in proposed.items():
         codes_too = column.note in (notes.CODE, notes.MANY_CODES) or (
             least <= FEW and column.categorical
         )
-        apart = column.note in (
-            notes.NAMED_ID,
-            notes.NUMBERED,
-        )  # Its units may stand in rows apart.
+        of_ids = column.note in (notes.NAMED_ID, notes.NUMBERED)
+        of_ids |= column.note == notes.TEXT and named_as_ids(name)
         kind = (column.model in OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
         text = has_labels(frame[name]) and column.note in (None, notes.TEXT, notes.NUMBERED_CODES)
-        if not (kind or text or apart) or column.days_since is not None or named_as_times(name):
+        if not (kind or text or of_ids) or column.days_since is not None or named_as_times(name):
             continue
-        own = distinct(frame[name])[0]
+        own, known = distinct(frame[name])
         if (own < 0).any():
             continue
-        rows = np.argsort(own, kind="stable") if apart else np.arange(len(own))
-        own = own[rows]
+        number = len(known)
+        alike = own[1:] == own[:-1]
+        together = number == len(own) - int(alike.sum())
+        # Units of these may stand in rows apart; what only looks like ids is asked for alone.
+        small = least <= number < len(own) <= _MOST_MEMBERS * number
+        looks = small and kind and _are_even(np.array(known, dtype=np.float64), digits=1)
+        looks |= small and column.note == notes.TEXT
+        shuffled = larger and looks and not (together or of_ids)
+        rows = np.argsort(own, kind="stable") if of_ids or shuffled else np.arange(len(own))
+        alike = own[rows][1:] == own[rows][:-1]
+        together |= of_ids or shuffled
         others = [
             distinct(frame[other])[0][rows]
             for other in frame.columns
             if other != name and proposed[other].note not in (notes.ONE, notes.OTHER, notes.ID)
         ]
-        number = len(np.unique(own))
-        most = _MOST_OF_AN_ID if apart or larger else _MOST_MEMBERS
-        fewest = _MOST_MEMBERS if larger and not apart else _MOST_OF_AN_ID if larger else 0
+        most = _MOST_OF_AN_ID if of_ids or larger else _MOST_MEMBERS
+        fewest = _MOST_MEMBERS if larger and not of_ids else _MOST_OF_AN_ID if larger else 0
+        fewest = 0 if shuffled else fewest
         if not (least <= number < len(own) and fewest * number < len(own) <= most * number):
             continue
-        alike = own[1:] == own[:-1]
-        together = number == len(own) - int(alike.sum())
-        if any(
-            (together and _holds_together(alike, codes, numbered=apart))
-            or (number > FEW and part_in_waves(own, codes))
+        held = sum(
+            (together and _holds_together(alike, codes, numbered=of_ids))
+            or (number > FEW and not shuffled and part_in_waves(own[rows], codes))
             for codes in others
-        ):
+        )
+        if held > int(shuffled):
             shared.append(name)
     return shared
 

@@ -103,6 +103,7 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     unit = proposed_unit(frame, proposed)
     if unit is not None:
         proposed |= _codes_by_unit(frame, proposed, distinct(frame[unit])[0])
+    held = [name for name in held if proposed[name].note != notes.UNIT]
     return proposed | {name: _dropped(notes.HELD, "role") for name in held}
 
 

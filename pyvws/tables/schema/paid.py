@@ -97,6 +97,16 @@ class PaidSchema:
         return {name: value for name, value in own.items() if value is not None}
 
     @property
+    def scales(self) -> list[float]:
+        """The scales of the noise of all that was bought, in records."""
+        return [own["scale"] for own in self.goods.values()]
+
+    @property
+    def delta_of_noise(self) -> float:
+        """Delta without what thresholds cost; 0 of Laplace noise."""
+        return max(0.0, self.delta - sum(own.get("delta", 0.0) for own in self.goods.values()))
+
+    @property
     def cost(self) -> dict[str, Any]:
         """What a statement has of the purchase: its digest, and what it costs."""
         own = self.written

@@ -54,6 +54,7 @@ def test_codes_are_of_a_record_alone_and_give_the_order_back(rows, rule, mass, s
         schema={"begin": pl.String, "end": pl.String},
     )
     codes, _ = one.read(nw.from_native(frame))
+    assert len({*one.labels}) == one.size
     alone = [one.read(nw.from_native(frame[k : k + 1]))[0][0] for k in range(len(frame))]
     assert codes.tolist() == alone
     begin, values = one.earlier.read(nw.from_native(frame))

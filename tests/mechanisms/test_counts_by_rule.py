@@ -54,6 +54,7 @@ def test_codes_are_of_a_record_alone_and_give_the_order_back(rows, rule, mass, s
         schema={"begin": pl.String, "end": pl.String},
     )
     codes, _ = one.read(nw.from_native(frame))
+    assert len({*one.labels}) == one.size
     alone = [one.read(nw.from_native(frame[k : k + 1]))[0][0] for k in range(len(frame))]
     assert codes.tolist() == alone
     begin, values = one.earlier.read(nw.from_native(frame))
@@ -193,3 +194,39 @@ def test_the_case_of_begin_and_end(tmp_path: Path, datasets: str) -> None:
         made = pl.read_csv(file)
         assert (made["end"] > made["begin"]).all()
         assert abs((made["end"] - made["begin"]).median() - 20) < 20
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("mechanism", "datasets"),
+    [
+        *((vws.NoisyCounts(epsilon=8, delta=1e-6, classes=4), m) for m in (1, 2)),
+        pytest.param("lw", 1, marks=pytest.mark.runs),
+    ],
+)
+def test_a_sum_with_blanks_is_kept_and_its_blanks_are_too(mechanism: Any, datasets: int) -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 50, (2, 500)).astype(float)
+    a[rng.random(500) < 0.1] = np.nan
+    total = np.where(rng.random(500) < 0.3, np.nan, a + b + (rng.random(500) < 0.05))
+    frame = pd.DataFrame({"a": a, "b": b, "total": total}).astype("Int64")
+    part = vws.Column(**WHOLE, range=(0, 60), missing=True)
+    rule = "= a + b within 1 or missing"
+    columns = {"a": part, "b": vws.Column(**WHOLE, range=(0, 60))}
+    columns["total"] = vws.Column(rule=rule, missing=True, decimals=0)
+    run: Any = {"draws": 200, "warmup": 200} if mechanism == "lw" else {}
+    made = vws.synthesize(
+        frame, schema=vws.Schema(columns), mechanism=mechanism, datasets=datasets, seed=1, **run
+    )
+    for own in made.datasets:
+        assert ((own["total"] == own["a"] + own["b"]) | own["total"].isna()).all()
+        assert own["total"].isna()[own["a"].isna()].all()
+        assert abs(own["total"].isna().mean() - frame["total"].isna().mean()) < 0.15
+
+
+def test_what_leaves_a_missing_value_free_needs_a_code_for_it() -> None:
+    with refused("rule-says-missing"):
+        vws.Column(rule="= a + b or missing", decimals=0)
+    for text in ("= a within", "= a within -1", "= a or missing or missing", "= within 0.2"):
+        with pytest.raises(vws.InputError):
+            vws.Column(rule=text, missing=True, decimals=0)

@@ -28,6 +28,7 @@ TABLE = pl.DataFrame(
         "sex": np.where(_RNG.random(N) < 0.02, "?", _RNG.choice(["f", "m"], N)),
         "code": [None if x == 3 else f"0{x}" for x in _RNG.integers(0, 4, N).tolist()],
         "hours": _HOURS,
+        "late": _HOURS + _RNG.integers(0, 9, N),
         "pay": np.where(_HOURS < 5, 0.0, np.round(_RNG.lognormal(9, 1, N), 2)),
     }
 )
@@ -37,6 +38,7 @@ SCHEMA = vws.Schema(
         "sex": vws.Column(model="table", levels=("f", "m"), predictors=()),
         "code": vws.Column(model="table", levels=("00", "01", "02"), missing=True, predictors=()),
         "hours": vws.Column(model="normal", range=(0, 59), decimals=0, predictors=()),
+        "late": vws.Column(model="normal", range=(0, 70), decimals=0, rule=">= hours"),
         "pay": vws.Column(model="normal", range=(0, 200_000), decimals=2, mass=(0,), predictors=()),
     }
 )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -62,6 +63,17 @@ class BoundedColumn(OfTwo):
     @property
     def _sign(self) -> float:
         return 1.0 if self.lower else -1.0
+
+    @property
+    def labels(self) -> list[str]:
+        """Each code in words, of (L,); cells of the later number itself begin with its name."""
+        low, cells = (self.of.range or (0.0,))[0], list(pairwise(self.edges.tolist()))
+        shown = self.column.label_of_number
+        words = [f"{shown(a)} to {shown(b)}" for a, b in cells if a < self.far]
+        for a, b in (pair for pair in cells if pair[0] >= self.far):
+            ends = (self.of.label_of_number(low + x - self.far) for x in (a, b))
+            words.append(f"{self.later.name} {' to '.join(ends)}")
+        return [*("empty" if part is None else part for part in self.parts), *words]
 
     def numbers_of(self, values: Mapping[str, Floats]) -> Floats:
         later, earlier = values[self.later.name], values[self.earlier.name]

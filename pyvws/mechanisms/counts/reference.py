@@ -86,7 +86,10 @@ class ReferenceRecords:
         frame, table = counting.referred, rest_of(noisy.table)
         read = counting.recoded(counting.read(frame), noisy.table)
         by_name = noisy.table.by_name(read.codes)
-        lacks = tuple(name for name in table.columns if name not in frame.columns)
+        there = {*frame.columns}
+        lacks = tuple(
+            name for name, own in table.columns.items() if not {x.name for x in own.reads} <= there
+        )
         none = np.full(len(frame), -1, dtype=np.int32)
         x = np.column_stack([none if n in lacks else by_name[n] for n in table.columns])
         unknown = {

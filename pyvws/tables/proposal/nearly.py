@@ -142,7 +142,8 @@ def _by_codes(name: str, earlier: list[str], records: _Records) -> Iterator[_Nea
             yield from _by_size(other, told, x, fixed, records)
         parts = coded_parts(other, column, records.values)
         if parts is not None:
-            yield from _lookup(other, codes, parts[0], records)
+            if schema.columns[name].categorical:
+                yield from _lookup(other, codes, parts[0], records)
             yield from _by_levels(other, told, parts[0], fixed, records)
 
 

@@ -29,7 +29,7 @@ _FAR = 1e150
 
 @kernel
 def _log_share(eta: float, mu: float, phi: float, u: float, log_ratio: float) -> float:
-    """log mu / (mu + phi), to its last digits; u = -log phi and none = log1p(mu / phi)."""
+    """log mu / (mu + phi), to its last digits; u = -log phi and log_ratio = log1p(mu / phi)."""
     return -math.log1p(phi / mu) if mu >= LARGE_COUNT and mu > phi else eta + u - log_ratio
 
 

@@ -40,10 +40,11 @@ def checks(
 ) -> list[BoardCheck]:
     """What was checked and what the board must judge, fails first."""
     rows = public.files[0].rows if public.files else 0
+    settings = summary.get("settings", {})  # A clamp's delta is a setting.
     parts = (
         _of_claim(summary, rows),
         _of_schema(summary),
-        _of_delta(summary["privacy"].get("delta") or 0.0, rows),
+        _of_delta(summary["privacy"].get("delta") or settings.get("delta") or 0.0, rows),
         _of_cap(summary),
         _of_audit(public, summary),
         _of_fits(public, summary),

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
+import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.one_column import LevelMargin
@@ -182,7 +183,7 @@ def _levels(margin: LevelMargin, gap: float, beside_data: bool) -> PagePicture:
     levels, shares, count = margin.levels, margin.shares, len(margin.levels)
     figure, (axis,) = panels(1, size=_SIZE)
     if count > _BARS:
-        _steps(axis, shares, np.arange(count + 1) - 0.5, beside_data)
+        _steps(axis, shares, np.arange(count + 1, dtype=np.float64) - 0.5, beside_data)
         shown = np.linspace(0, count - 1, 4).astype(int)
         axis.set_xticks(shown, [_short(levels[at], 10) for at in shown], parse_math=False)
     else:
@@ -211,14 +212,14 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def counted_cells(cells: Any) -> tuple[Floats, Floats]:
+def counted_cells(cells: pl.DataFrame) -> tuple[Floats, Floats]:
     """The counts and scales (C,) of a release's counted cells, without that of all records."""
     known = cells.filter(cells["set"] != "records")
     return known["count"].to_numpy().astype(float), known["scale"].to_numpy()
 
 
 def pictures_of_release(
-    privacy: Mapping[str, Any], cells: Any, joint: Mapping[str, Any] | None
+    privacy: Mapping[str, Any], cells: pl.DataFrame | None, joint: Mapping[str, Any] | None
 ) -> list[PagePicture]:
     """What can be shown of a release without the confidential table."""
     return [

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _FOLDER: Final = Path(__file__).parent / "templates"
 _DPI: Final = 150
-_NAMED: Final = 25  # A sentence lists at most so many names.
+_NAMED: Final = 12  # A sentence lists at most so many names.
 
 
 @dataclass(frozen=True, slots=True)

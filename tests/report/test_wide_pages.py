@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from axe import findings, sheets_before
+from axe import findings
 from run_here import run_here
 
 import pyvws as vws
@@ -93,10 +93,3 @@ def test_axe_finds_nothing(
     found = findings(browser, names, width)
     assert len(found) == 1
     assert found[0].startswith("planted.html: image-alt: ")
-
-
-def test_the_board_decides_on_two_sheets(
-    pages: tuple[str, str], browser: str, tmp_path: Path
-) -> None:
-    (tmp_path / "board.html").write_text(pages[1])
-    assert sheets_before(browser, tmp_path / "board.html", ".appendix") <= 2.0

@@ -137,10 +137,11 @@ class ColumnCells:
                 counts[place] += number
         return CountedValues(counts, values)
 
-    def found(self, sold: CountedValues, *, least: int, beside: int) -> FoundValues:
+    def found(self, sold: CountedValues, *, least: int, beside: int, last: int) -> FoundValues:
         """What noisy counts tell: bins and decades of at least a count, and their neighbours.
 
-        A bin of small whole numbers also stands out where one of its numbers does.
+        A bin of small whole numbers also stands out where one of its numbers does, and the `last`
+        of them is the one with that count.
         """
         cells, units = sold.cells, sold.cells[self._units : self._numbers]
         bins = cells[self._numbers : self._dates].reshape(self.groups, _BINS).copy()
@@ -169,7 +170,7 @@ class ColumnCells:
             bins=None if hull is None else hull.ends,
             of_bins=0 if hull is None else hull.count,
             zeros=int(of_bins[_BINS // 2]) if len(kept) else 0,
-            units=tuple((units >= beside).tolist()),
+            units=tuple((units >= last).tolist()),
             decimals=int(kept.max()) if len(kept) else 0,
             decades=None if decades is None else (first + decades.ends[0], first + decades.ends[1]),
             of_decades=0 if decades is None else decades.count,

@@ -197,6 +197,19 @@ def test_what_settings_tell_is_refused_before_a_record_is_read(
     assert "east" not in str(caught.value)
 
 
+def test_few_records_are_said_before_a_run_by_their_noisy_number(tmp_path: Path) -> None:
+    table(0, 40).write_csv(tmp_path / "t.csv")
+    (tmp_path / "known.toml").write_text('[columns.area]\nlevels = "private"\n')
+    given = ("--known", tmp_path / "known.toml", "--out", tmp_path / "s.toml")
+    run = run_here(
+        *("schema", tmp_path / "t.csv", "--private", "--epsilon", "0.2", "--delta", "1e-6", *given)
+    )
+    said = " ".join(run.out.split())
+    assert run.code == 0
+    assert "below what a value takes, so this schema holds next to nothing" in said
+    assert f"All values are {OTHER!r} in: area." in said
+
+
 def test_runs_refuse_what_is_not_bought_changed_or_of_another_kind(tmp_path: Path) -> None:
     frame, asked = table(0), {"mechanism": "noisy-counts", "epsilon": 1.0, "delta": 1e-6}
     with pytest.raises(InputError, match="still to be found"):

@@ -2,9 +2,10 @@
 
 The files are ma2019.csv by its ten columns and ce_2017.csv, both of `pyvws_studies.whole_tables`,
 and the households of `pyvws example`. Schema and run share the budget. By a steward's word the
-schema has types, missing codes, decimals, points of mass and rules, and levels and ranges are found
-under noise. Without it the kind of each column is found too. The hand-made schema under the
-run's part of the budget says how many of the points that part costs.
+schema has types, missing codes, decimals, points of mass, rules, and classes of answers where the
+hand-made one has them; levels and ranges are found under noise. Without it the kind of each column
+is found too. The hand-made schema under the run's part of the budget says how many of the points
+that part costs.
 """
 
 from __future__ import annotations
@@ -91,8 +92,10 @@ def _files() -> Iterator[_File]:
         "region": Column(levels="private"),
         "persons": Column(**_PRIVATE),
         "tenure": Column(levels="private"),
-        "income": _number(mass=(0,), **of_any),
-        "rent": _number(rule="missing only where tenure == 'owner'", **of_any),
+        "income": _number(mass=(0,), cuts=own["income"].cuts, **of_any),
+        "rent": _number(
+            rule="missing only where tenure == 'owner'", cuts=own["rent"].cuts, **of_any
+        ),
         "moved_in": Column(model="normal", days_since="2000-01-01", range="private"),
     }
     bins = {"income": (1, *(own["income"].cuts or ())), "rent": own["rent"].cuts or ()}

@@ -250,6 +250,6 @@ def refuse_beyond(needs: Sequence[Need], at_most: Mapping[str, float]) -> dict[s
     asked = {need.words: need.within for need in needs if need.within and need.words in at_most}
     for words, within in asked.items():
         if at_most[words] > within:
-            given = {"need": words, "within": within, "most": MOST_EPSILON}
-            raise InputError.by("need-beyond-epsilon", **given, at=at_most[words])
+            at, most = at_most[words], MOST_EPSILON
+            raise InputError.by("need-beyond-epsilon", need=words, within=within, most=most, at=at)
     return asked

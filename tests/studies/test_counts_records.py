@@ -17,12 +17,12 @@ def test_each_row_has_its_kinds_of_figures(tmp_path: Path, monkeypatch: pytest.M
     rng = np.random.default_rng(1)
     made = {n: rng.choice(own.levels or (), 200) for n, own in DESIGNS["ma2019"].columns.items()}
     pl.DataFrame(made).write_csv(tmp_path / "made.csv")
-    few = {"datasets": 3, "sweeps": 10, "classes": 3}
+    few = {"datasets": 3, "classes": 3}
     monkeypatch.setattr(counts_records, "SETTINGS", {**counts_records.SETTINGS, **few})
-    runs = [{**own, "n": 100, "epsilon": 20.0} for own in counts_records.RUNS[::6]]
+    runs = [{**own, "n": 100, "epsilon": 20.0} for own in counts_records.RUNS[:2]]
     monkeypatch.setattr(counts_records, "RUNS", runs)
     found = counts_records.run(tmp_path / "made.csv", seed=1, databases=3)
-    assert [row["databases"] for row in found.rows] == [3, 3, 1, 1]
+    assert [row["databases"] for row in found.rows] == [3] * 4
     for row in found.rows:
         assert 30.0 < row["margin"] <= 100.0
         assert ("regression" in row) == (row["of"] == "population")

@@ -288,9 +288,7 @@ def _noisy_counts(
 
 def _counts_records(
     file: Annotated[Path, typer.Option(help="Your copy of ma2019.csv (NIST).")],
-    databases: Annotated[
-        int, typer.Option(help="Databases of a row; a third of them by chains.", min=3)
-    ] = 30,
+    databases: Annotated[int, typer.Option(help="Databases of a row.", min=1)] = 30,
 ) -> _Asked:
     """How often intervals from noisy counts hold the figures of a real file."""
     from pyvws_studies import counts_records as study

@@ -371,8 +371,7 @@ class RunSettings:
         self._refuse_beside_given()
         check_dp(self.engine, plan.strict)
         if isinstance(self.mechanism, NoisyCounts) and isinstance(self.schema, Schema):
-            public = self.records if isinstance(self.records, int) else 0
-            self.mechanism.refuse_needs(self.schema, public)
+            self.mechanism.refuse_needs(self.schema, self.records)
         for family in plan.families:
             if self.facts.clamps:
                 refuse_unclamped(family)

@@ -14,9 +14,10 @@ the products I of their margins. By Stein's identity the share that is kept is
 over measured cells, with w = 1 / sigma^2 and the covariances between fits. It is exact for Gaussian
 noise. So the codes' shares in classes move away from the margins, phi = m + g (phi - m), by the g
 at which fits have 1 / k of their dependence. One k stands for all pairs, and some keep less. So
-datasets get from none to twice of the rest, evenly spread, which is in their variance. The plain
-combining rules then hold better. Where the dependence does not stand out of the noise, nothing
-moves. All of it is post-processing, so it costs nothing.
+datasets get from none to twice of the rest, evenly spread, which is in their variance. Directions
+that keep far less stay too small: so intervals of few strong ties, and of regressions, can miss.
+Where the dependence does not stand out of the noise, nothing moves. All of it is post-processing,
+so it costs nothing.
 """
 
 from __future__ import annotations

@@ -37,28 +37,20 @@ def needs_met(
     figures = CountedFigures.read(cells, schema, of=_OF, level=LEVEL) if needs else None
     found = []
     for need in needs:
+        met, groups = None, {}
         if need.regression or figures is None:
-            reached, groups = _of_regression(need, datasets, schema), {}
+            reached = _of_regression(need, datasets, schema)
+            if need.within is not None and reached is not None:
+                met = reached <= need.within
         else:
             widths = _of_shares(need, figures, schema)
-            told = [x for x in widths if x is not None]
-            met = [x is not None and (need.within is None or x <= need.within) for x in widths]
-            reached = max(told) if told else None
-            groups = {"groups": len(widths), "groups_met": sum(met)}
-        missed = reached is None or groups.get("groups") != groups.get("groups_met")
-        met_or_none = None
-        if need.within is not None and not (need.regression and reached is None):
-            met_or_none = not missed and reached is not None and reached <= need.within
-        found.append(
-            {
-                "need": need.words,
-                "by": "combining rule" if need.regression else "noisy counts",
-                "within": need.within,
-                "reached": reached,
-                **groups,
-                "met": met_or_none,
-            }
-        )
+            reached = max((x for x in widths if x is not None), default=None)
+            kept = sum(x is not None and x <= (need.within or math.inf) for x in widths)
+            groups = {"groups": len(widths), "groups_met": kept}
+            met = None if need.within is None else kept == len(widths)
+        by = "combining rule" if need.regression else "noisy counts"
+        own = {"need": need.words, "by": by, "within": need.within, "reached": reached}
+        found.append({**own, **groups, "met": met})
     return found
 
 

@@ -1,14 +1,18 @@
 """What analysts need: the sets that follow, their noise, and the least epsilon."""
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from refusals import refused
+from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws.commands.cli import app
 from pyvws.mechanisms.counts.cliques import grouping
 from pyvws.mechanisms.counts.coding import counted_columns
 from pyvws.mechanisms.counts.needs import LEVEL, Need, needs_of
@@ -128,3 +132,29 @@ def test_a_forecast_of_sizes_needs_no_number_of_records() -> None:
     said = vws.forecast(schema(), needs="income ~ age + poor", records=900, **given)
     assert "regression-unknown" in said.figures
     assert "income ~ age + poor" in said.lines[-1]
+
+
+@pytest.mark.runs
+def test_a_plan_says_the_least_epsilon_and_tries_regressions_on_public_records(
+    tmp_path: Path,
+) -> None:
+    rng, n = np.random.default_rng(5), 800
+    age = rng.integers(0, 9, n)
+    pl.DataFrame(
+        {
+            "poor": np.where(rng.random(n) < 0.1 * age, "yes", "no"),
+            "region": rng.choice(REGIONS, n),
+            "age": np.where(np.arange(n) < 9, "N", age.astype(str)),
+            "income": rng.normal(400.0 + 30.0 * age, 50.0).clip(1, 999).round(),
+        }
+    ).write_csv(tmp_path / "public.csv")
+    (tmp_path / "schema.toml").write_text(schema().text)
+    needs = ["--need", "income ~ age + poor", "--need", "poor by region within 6 of 900"]
+    words = ["--mechanism", "noisy-counts", "--delta", "1e-5", "--plan", "--json", *needs]
+    paths = ["absent.csv", "--schema", str(tmp_path / "schema.toml")]
+    reference = ["--reference", str(tmp_path / "public.csv")]
+    ended = CliRunner().invoke(app, ["synthesize", *paths, *words, *reference])
+    assert ended.exit_code == 0, ended.output
+    figures = json.loads(ended.output)["figures"]
+    assert 0.0 < figures["least-epsilon"]["epsilon"] < 20.0
+    assert 0.0 <= figures["regression-needs"]["off"]["income ~ age + poor"] < 20.0

@@ -120,7 +120,7 @@ def counted_cells(
     choice(of, "of", OF)
     z = float(ndtri(0.5 + 0.5 * open_unit_interval(level, "level")))
     rows = _read(counts)
-    stands_for = 1.0 if squares is None else squares.stands_for
+    stands_for: float = 1 if squares is None else squares.stands_for
     widths = {row.scale: _width_and_variance(row.scale, noise, level) for row in rows}
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
     tables = _tables(rows, {x: variance for x, (_, variance) in widths.items()}, schema)

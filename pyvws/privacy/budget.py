@@ -42,6 +42,7 @@ _SAME: Final = 1e-9  # Relative: far above the rounding of scales.
 _OF_PARTS: Final = 1024  # Units of so many records have scales that make whole numbers fine.
 _OF_LISTS: Final = 1e-3  # Share of epsilon: far above what other lists of one budget differ by.
 _MANY: Final = 50
+_FINE: Final = 2.0  # Scale above which discrete Gaussian noise is normal but for its steps.
 _OF_FIRST: Final = 0.02  # Share of the count that chooses what is counted.
 
 
@@ -218,8 +219,8 @@ def _unit(budget: Budget, W: int, delta: Callable[[float], float]) -> tuple[floa
 
 
 def _of_normal(budget: Budget, half: float, W: float, u: float) -> float:
-    """delta of rho = half u, where 1 / sigma_q^2 add up to W u at most."""
-    return normal_delta(half * u, budget.epsilon, W * u)
+    """delta of rho = half u; 1 / sigma_q^2 add up to W u, and a unit moves at most `cap` cells."""
+    return normal_delta(half * u, budget.epsilon, budget.cap * W * u)
 
 
 def _of_unit(budget: Budget, weights: Mapping[str, int], u: float, conversion: str) -> Noise:
@@ -264,7 +265,8 @@ def epsilon_of(budget: Budget, scales: Iterable[float]) -> float:
 
     def delta_at(epsilon: float) -> float:
         if budget.cap >= _OF_PARTS:
-            return normal_delta(rho, epsilon, float((given**-2.0).sum()))
+            cells = budget.cap * budget.moved  # Of a set, that a neighbour moves at most.
+            return normal_delta(rho, epsilon, cells * float((given**-2.0).sum()))
         if budget.cap > 1:
             return delta_of_rho(rho, epsilon)
         return composed_delta(u, moved, epsilon)
@@ -298,12 +300,15 @@ def epsilon_together(
 def epsilon_after(run: Budget, before: Budget, scales: Iterable[float]) -> float:
     """As `epsilon_together`, of whatever a run may count within its budget.
 
-    Lists of counts of one budget differ in their losses by the steps of discrete noise alone. Of a
-    list of one count and one of many, the larger figure stands, with a share added that is far
-    above what others differ by. Never more than the sum of both budgets, nor less than one.
+    Lists of counts of one budget have normal losses of one size, but for the steps of discrete
+    noise. Of a list of one count and one of many, the larger figure stands, with a share added that
+    is far above what others differ by. Where noise is so small that its steps matter, the figure is
+    the sum of both budgets, which it never exceeds.
     """
     known = list(scales)
     of_lists = [noise_of(run, dict.fromkeys(map(str, range(n)), 1.0)) for n in (1, _MANY)]
+    if min([*known, *of_lists[0].scales.values()]) < _FINE:
+        return run.epsilon + before.epsilon
     most = max(epsilon_together(run, own.scales.values(), before, known) for own in of_lists)
     least = max(run.epsilon, before.epsilon)
     return min(run.epsilon + before.epsilon, max(least, most * (1.0 + _OF_LISTS)))

@@ -23,7 +23,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from pyvws._base.checks import Floats, positive
 from pyvws._base.secret_noise import contributed
@@ -171,13 +170,18 @@ def normal_delta(rho: float, epsilon: float, fine: float) -> float:
     Its probabilities are those of discrete noise up to a factor: E exp(-(2 z t + t^2) / (2 s^2))
     over t in [-1/2, 1/2] lies between exp(-1 / (8 s^2)) and exp(z^2 / (24 s^4)). A shift is at most
     mu s_q, so |z| is taken up to (14 + mu) s_q. Beyond lies less than 1e-40. `fine` is the sum of
-    1 / s_q^2; larger = riskier.
+    1 / s_q^2 over all counts that a neighbour moves; larger = riskier.
     """
     mu = math.sqrt(2.0 * rho)
     apart = (14.0 + mu) ** 2 / 24.0 * fine
     left = epsilon - 2.0 * apart
-    upper = float(ndtr(0.5 * mu - left / mu)) - math.exp(left) * float(ndtr(-0.5 * mu - left / mu))
+    upper = _below(0.5 * mu - left / mu) - math.exp(left) * _below(-0.5 * mu - left / mu)
     return min(1.0, math.exp(apart) * max(upper, 0.0) + 1e-40)
+
+
+def _below(x: float) -> float:
+    """The normal distribution function."""
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
 
 
 Counts = NDArray[np.int64]

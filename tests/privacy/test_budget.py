@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from pyvws.errors import InputError
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of, noise_of_lists
-from pyvws.privacy.discrete_noise import chosen_delta, composed_delta, delta_of_rho
+from pyvws.privacy.discrete_noise import (
+    chosen_delta,
+    composed_delta,
+    delta_of_rho,
+    normal_delta,
+)
 
 _SUM = 1e-11  # A direct sum over thousands of outcomes, and the rounding that is added on purpose.
 _KEPT = 0.985  # The least share of a claim that a computed loss must reach.
@@ -148,3 +153,12 @@ def test_each_of_several_lists_costs_the_budget_with_the_count_that_chooses_it(l
         assert own.scales.keys() == {"number", *asked[name]}
         cost = epsilon_of(budget, own.scales.values())
         assert 0.98 * epsilon <= cost <= epsilon * (1.0 + 1e-4)
+
+
+@given(st.floats(30.0, 3_000.0), st.integers(1, 20), st.floats(0.2, 3.0))
+def test_rounded_normal_noise_bounds_discrete_noise(scale: float, counts: int, epsilon: float):
+    rho, fine = 0.5 * counts / scale**2, counts / scale**2
+    assert normal_delta(rho, 1.1 * epsilon, fine) <= normal_delta(rho, epsilon, fine)
+    assert normal_delta(rho, epsilon, fine) <= normal_delta(2.0 * rho, epsilon, fine)
+    exact = composed_delta(1.0 / scale**2, [1] * counts, epsilon)
+    assert normal_delta(rho, epsilon, fine) >= exact - 1e-11

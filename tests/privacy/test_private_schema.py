@@ -153,20 +153,41 @@ def test_a_unit_gives_one_record() -> None:
     assert schema.paid.unit == "home"
 
 
-def test_gaussian_noise_of_schema_and_run_costs_less_than_the_sum_and_holds_for_each_list() -> None:
-    for neighbours, cap in (("loo", 1), ("replace", 1), ("loo", 3)):
-        before = Budget(epsilon=0.3, delta=2.5e-7, neighbours=neighbours)
-        run = Budget(epsilon=1.0, delta=5e-7, neighbours=neighbours, cap=cap)
-        bought = [*noise_of(before, {"records": 0.25, "a": 1.0, "b": 1.0}).scales.values()]
-        stated = epsilon_after(run, before, bought)
-        assert 1.0 < stated <= (1.05 if cap == 1 else 1.3)
-        for shares in ([1.0], [1.0] * 12, [1.0, 8.0, 3.0]):
-            own = noise_of(run, {str(k): share for k, share in enumerate(shares)}).scales.values()
-            assert 0.98 * stated < epsilon_together(run, own, before, bought) <= stated
+@given(
+    st.floats(0.05, 1.0),
+    st.floats(0.3, 1.5),
+    st.sampled_from([("loo", 1), ("replace", 1), ("loo", 3), ("loo", 1024)]),
+    st.lists(st.integers(1, 40), min_size=1, max_size=6),
+)
+@settings(max_examples=10)
+def test_noise_of_schema_and_run_costs_less_than_the_sum_and_holds_for_each_list(
+    first: float, epsilon: float, kind: tuple[str, int], shares: list[int]
+) -> None:
+    neighbours, cap = kind
+    before = Budget(epsilon=first, delta=2.5e-7, neighbours=neighbours)
+    run = Budget(epsilon=epsilon, delta=5e-7, neighbours=neighbours, cap=cap)
+    bought = [*noise_of(before, {"records": 0.25, "a": 1.0, "b": 1.0}).scales.values()]
+    stated = epsilon_after(run, before, bought)
+    assert max(first, epsilon) < stated <= first + epsilon
+    own = noise_of(run, {str(k): float(x) for k, x in enumerate(shares)}).scales.values()
+    assert epsilon_together(run, own, before, bought) <= stated * (1.0 + 1e-9)
 
 
-def test_of_a_list_and_the_same_list_the_loss_is_that_of_both_as_one() -> None:
-    u, weights, epsilon = 0.01, [1, 2, 2], 0.9
+def test_where_the_steps_of_noise_matter_both_costs_add_up() -> None:
+    run, before = Budget(epsilon=12.0, delta=1e-6), Budget(epsilon=0.5, delta=1e-6)
+    bought = [*noise_of(before, {"a": 1.0}).scales.values()]
+    assert epsilon_after(run, before, bought) == 12.5
+
+
+@given(
+    st.floats(1e-3, 0.05),
+    st.lists(st.integers(1, 3), min_size=1, max_size=3),
+    st.floats(0.2, 1.5),
+)
+@settings(max_examples=15)
+def test_of_a_list_and_the_same_list_the_loss_is_that_of_both_as_one(
+    u: float, weights: list[int], epsilon: float
+) -> None:
     both = delta_after((u, weights), (u, weights), 2.0)(epsilon)
     assert both == pytest.approx(composed_delta(u, [*weights, *weights], epsilon), rel=1e-9)
 

@@ -81,7 +81,7 @@ def schema(
     Examples:
       pyvws schema people.csv --out proposal.toml
       pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
-      pyvws schema people.csv --private --epsilon 0.2 --delta 5e-7
+      pyvws schema people.csv --private --epsilon 0.3 --delta 5e-7
     """
     from pyvws.commands.synthesize import forecast_records
     from pyvws.statement.words import forecast_words

@@ -16,7 +16,7 @@ pytest.importorskip("opendp")
 def test_schema_and_run_share_one_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, out = tmp_path / "households.csv", tmp_path / "out"
     vws.example("households").to_csv(file, index=False)
-    monkeypatch.setattr(private_schema, "SPLITS", private_schema.SPLITS[1:])
+    monkeypatch.setattr(private_schema, "SPLITS", private_schema.SPLITS[2:])
     monkeypatch.setattr(private_schema, "DATASETS", 1)
     run = run_here("study", "private-schema", "--file", file, "--runs", "1", "--out", out)
     assert run.code == 0

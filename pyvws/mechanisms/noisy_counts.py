@@ -211,10 +211,11 @@ class NoisyCounts(MechanismBase):
         """
         return least_epsilon(self.asked, lambda x: self.widths(schema, records, x))
 
-    def refuse_needs(self, schema: Schema, records: int) -> None:
+    def refuse_needs(self, schema: Schema, records: object) -> None:
         """Raise InputError for a precision that no epsilon below 20 gives, by public things."""
+        public = records if isinstance(records, int) else 0
         if any(need.within and not need.regression for need in self.asked):
-            refuse_beyond(self.asked, self.widths(schema, records, MOST_EPSILON))
+            refuse_beyond(self.asked, self.widths(schema, public, MOST_EPSILON))
 
     def counting(self, schema: Schema) -> CellCounting:
         """What is counted of a table with that schema."""

@@ -214,8 +214,8 @@ class NoisyCounts(MechanismBase):
 
     def refuse_needs(self, schema: Schema, records: object) -> None:
         """Raise InputError for a precision that no epsilon below 20 gives, by public things."""
+        public = records if isinstance(records, int) else 0
         if any(need.within and not need.regression for need in self.asked):
-            public = records if isinstance(records, int) else 0
             refuse_beyond(self.asked, self.widths(schema, public, MOST_EPSILON))
 
     def counting(self, schema: Schema) -> CellCounting:

@@ -49,6 +49,7 @@ class CountsPlan(SchemaPlan):
 
     def settled(self) -> Self:
         self.counting.refuse()
+        self.run.mechanism.refuse_needs(self.schema, self.run.records)
         return self
 
     def coded(

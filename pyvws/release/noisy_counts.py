@@ -9,7 +9,7 @@ order of `measured`, each step of which reads what was bought before it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -57,7 +57,7 @@ from pyvws.release.draw_values import imputed_values
 from pyvws.release.summary import plain_number
 from pyvws.statement.noise import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
-from pyvws.statement.words import forecast_words, need_words
+from pyvws.statement.words import forecast_words
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
@@ -179,8 +179,8 @@ class NoisyCountsRun(DrawSource):
 
     def _best_table(self, best: Imputed) -> pl.DataFrame:
         public = public_seed(self.seed)
-        made = imputed_values(self.counting, self.schema, self.noisy, best, public, self.fine)
-        return next(_frames(self.table, made)).select(self.table.released)
+        (steps,) = imputed_values(self.counting, self.schema, self.noisy, best, public, self.fine)
+        return _frame(self.table, steps).select(self.table.released)
 
     def _fine_columns(self) -> dict[str, Any]:
         """The noisy counts of numbers as columns: column, by, cell in words, count, scale.
@@ -199,15 +199,10 @@ class NoisyCountsRun(DrawSource):
         return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
-def _frames(
-    table: ConfidentialTable, made: Iterable[Iterator[dict[str, Floats]]]
-) -> Iterator[pl.DataFrame]:
-    """The datasets of values in steps, as a release has them but for their order."""
-    for steps in made:
-        columns = [
-            [own.to_native() for own in table.written(values, _POLARS, first=1)] for values in steps
-        ]
-        yield pl.concat(map(pl.DataFrame, columns))
+def _frame(table: ConfidentialTable, steps: Iterator[dict[str, Floats]]) -> pl.DataFrame:
+    """A dataset of values in steps, as a release has it but for its order."""
+    written = (table.written(values, _POLARS, first=1) for values in steps)
+    return pl.concat(pl.DataFrame([own.to_native() for own in part]) for part in written)
 
 
 def _rows(name: str, by: str, labels: list[str], own: FineCounts) -> list[tuple[Any, ...]]:
@@ -263,9 +258,11 @@ def counts_run(
     again = partial(made, datasets=1, seed=public + 1)
     quality = predicted_quality(noisy, imputed, again, seed=public)
     rows_of_record = 1.0 if counting.slots is None else counting.slots.mean_size(imputed.codes[0])
-    needs = _needs(counting, mechanism, bought, table, imputed, public)
-    for need in needs:
-        listener.line(f"  {need['need']}: {need_words(need)}")
+    it: Any = mechanism.needs and imputed_values(
+        counting, bought.schema, noisy, imputed, public, fine
+    )
+    cells = NoisyCells.of(pl.DataFrame(counts_columns(noisy)), {"counts": {"noise": noise.kind}})
+    needs = needs_met(mechanism.asked, cells, bought.schema, [_frame(table, own) for own in it])
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
@@ -356,25 +353,6 @@ def _weighted_facts(sums: WeightedSums) -> dict[str, Any]:
         "stands_for": sums.stands_for,
     }
     return {"weights": weights, "population": sums.population, "parts": sums.parts}
-
-
-def _needs(
-    counting: CellCounting,
-    mechanism: NoisyCounts,
-    bought: MeasuredCounts,
-    table: ConfidentialTable,
-    imputed: Imputed,
-    seed: int,
-) -> list[dict[str, Any]]:
-    """What analysts need, and whether it is met, from what the release will hold."""
-    if not mechanism.asked:
-        return []
-    kind: Any = "laplace" if bought.noisy.laplace else "gaussian"
-    cells, datasets = NoisyCells(pl.DataFrame(counts_columns(bought.noisy)), kind, ()), []
-    if len(imputed.codes) > 1 and any(need.regression for need in mechanism.asked):
-        made = imputed_values(counting, bought.schema, bought.noisy, imputed, seed, bought.fine)
-        datasets = list(_frames(table, made))
-    return needs_met(mechanism.asked, cells, bought.schema, datasets)
 
 
 def imputed_tables(

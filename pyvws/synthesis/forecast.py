@@ -338,11 +338,12 @@ def _of_counts(
     return [*notes, _advice(fits.figures["epsilon"], weighing, found, few, delta)]
 
 
-def _of_needs(run: RunSettings, N: int, public: Any = None) -> list[Phrase]:
+def _of_needs(run: RunSettings, N: int, public: nw.DataFrame[Any] | None = None) -> list[Phrase]:
     """The notes on what analysts need of N records, given `public` records for regressions."""
-    mechanism, schema = run.mechanism, run.plan.schema
-    if not isinstance(mechanism, NoisyCounts) or not mechanism.asked or schema is None:
+    mechanism, schema = run.mechanism, run.schema
+    if not isinstance(mechanism, NoisyCounts) or not mechanism.asked:
         return []
+    assert isinstance(schema, Schema)
     notes, widths = [], mechanism.widths(schema, N, mechanism.epsilon)
     if widths:
         told = "; ".join(f"{words} {x:.2g}" for words, x in widths.items())
@@ -365,7 +366,9 @@ def _of_needs(run: RunSettings, N: int, public: Any = None) -> list[Phrase]:
     return [*notes, Phrase("regression-needs", {"off": off, "answers": told})]
 
 
-def _of_copy(counting: CellCounting, mechanism: NoisyCounts, public: Any) -> dict[str, float]:
+def _of_copy(
+    counting: CellCounting, mechanism: NoisyCounts, public: nw.DataFrame[Any]
+) -> dict[str, float]:
     """How far regressions of a best file are off, of public records that noise is added to."""
     table, codes = counting.table, counting.read(public).codes
     noise = counting.noise(mechanism.budget, hidden=False)

@@ -28,7 +28,7 @@ from pyvws.engines.user_program import CHECKING_ENGINES, UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.mechanism import Facts, Mechanism, data_weights
-from pyvws.mechanisms.noisy_counts import COUNT_MODELS, NoisyCounts
+from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
 from pyvws.mechanisms.registry import is_own as own_mechanism
 from pyvws.mechanisms.unweighted import Unweighted
@@ -370,8 +370,6 @@ class RunSettings:
         refuse(plan, OF_PLAN)
         self._refuse_beside_given()
         check_dp(self.engine, plan.strict)
-        if isinstance(self.mechanism, NoisyCounts) and isinstance(self.schema, Schema):
-            self.mechanism.refuse_needs(self.schema, self.records)
         for family in plan.families:
             if self.facts.clamps:
                 refuse_unclamped(family)

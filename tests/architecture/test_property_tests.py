@@ -66,7 +66,7 @@ NOT_PURE_FUNCTIONS = {
     "statement.releases.earlier_of": "reads one entry of a statement",
     "statement.releases.releases_unnamed": "reads one entry of a statement",
     "evaluation.combining_rules.rule_named": "words",
-    "evaluation.needs_met.needs_met": "compares intervals of noisy counts, which have a test",
+    "evaluation.needs_met.needs_met": "figures with tests of their own, of what a release holds",
     "evaluation.released_folder.read_by": "reads a folder",
     "evaluation.one_column.one_column": "puts scores with tests of their own into a sheet",
     "evaluation.public_cells.estimates_by_cell": "of `tabulate`, whose figures have a test",

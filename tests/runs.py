@@ -29,7 +29,8 @@ def synthesizer(**settings: Any) -> vws.Synthesizer:
 
 def release_of(table: Any, seed: int = SEED, **settings: Any) -> vws.Release:
     """The release in memory. Other tests read the same one, so who changes it copies it first."""
-    key = (id(table), seed, repr(sorted(settings.items())))
+    schema = getattr(settings.get("schema"), "text", None)  # Its repr has no entries.
+    key = (id(table), seed, repr((sorted(settings.items()), schema)))
     if key not in _MADE:  # The table and settings stay, so that no others take their addresses.
         _MADE[key] = synthesizer(**settings).fit(table, seed=seed), table, settings
     return _MADE[key][0]

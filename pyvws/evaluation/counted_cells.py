@@ -125,7 +125,7 @@ def counted_cells(
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
     tables = _tables(rows, {x: variance for x, (_, variance) in widths.items()}, schema)
     noisy = tables.joined
-    of_squares = {k: tables.squares(k, squares) for k in noisy} if squares and schema else {}
+    of_squares = {k: tables.squares(k, squares) for k in noisy} if squares else {}
     total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
     places = dict.fromkeys(noisy, 0)
     found: float

@@ -422,7 +422,8 @@ def tabulate(
         direct_figures = CountedFigures.read(several.counted, schema, of=rules["of"], level=level)
         if (squares := SquaredWeights.of(several.counted)) is not None:
             pairs = zip(records, frames.values(), strict=True)
-            records = [squares.beside(own, open_frame(table), schema) for own, table in pairs]
+            coded = direct_figures.tables.columns
+            records = [squares.beside(own, open_frame(table), coded) for own, table in pairs]
     estimates = [estimates_by_cell(dataset, plan) for dataset in records]
     figures = []
     for place, statistic in enumerate(plan.statistics):

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.public_cells import CellRecords
-from pyvws.mechanisms.counts.by_rule import counted_columns
+from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.measurements import OF_SQUARES
 from pyvws.privacy.budget import deviation_of
-from pyvws.tables.schema.schema import Schema
 
 _PASSES: Final = 20
 
@@ -67,10 +66,9 @@ class SquaredWeights:
         )
 
     def beside(
-        self, records: CellRecords, frame: nw.DataFrame[Any], schema: Schema | None
+        self, records: CellRecords, frame: nw.DataFrame[Any], columns: Mapping[str, CountedColumn]
     ) -> CellRecords:
         """The rows of a dataset with the weights that they stand for, and their squares."""
-        columns = {} if schema is None else counted_columns(schema)
         known = {n: columns[n] for n in self.sums if n in columns}
         there = {n: x for n, x in known.items() if {y.name for y in x.reads} <= {*frame.columns}}
         codes = {name: column.read(frame)[0] for name, column in there.items()}

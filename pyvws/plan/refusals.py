@@ -151,7 +151,7 @@ OF_PLAN: Final[Conditions] = {
     "of-other-mechanisms": lambda plan: plan.run.of_other_mechanisms,
     "beside-counts": lambda plan: plan.run.facts.takes_table and _beside_counts(plan),
     "weight-mechanism": lambda plan: (
-        not plan.run.facts.takes_table and plan.schema and plan.schema.weight
+        not plan.run.facts.takes_table and getattr(plan.schema, "weight", None)
     ),
     "weight-auto": lambda plan: (
         plan.run.facts.takes_table and plan.run.mechanism.is_auto and plan.schema.weight

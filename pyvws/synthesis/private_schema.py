@@ -241,7 +241,7 @@ class _Purchase:
         if name not in cells.columns:
             return whole
         fine, good = cells.columns[name], _of_cuts(name)
-        counts = seller.counts(good, lambda rows: fine.read(rows[name])[0], fine.size)
+        counts = seller.counts(good, lambda rows: fine.read(rows)[0], fine.size)
         noisy = FineCounts(counts, self.noise.scales[good], self.noise.deviation(good))
         return cells.chosen(Schema({name: whole}), {name: noisy}).columns[name]
 

@@ -136,7 +136,7 @@ def test_one_of_a_thing_is_no_several() -> None:
 
 def test_no_figure_s_meaning_takes_in_what_an_exact_number_of_rows_tells() -> None:
     for name in ("epsilon_per_dataset", "epsilon_by_neighbours"):
-        assert "number of rows tells" in FIELDS[name].meaning
+        assert "number of rows reveals" in FIELDS[name].meaning
 
 
 def test_one_column_takes_two_sheets_to_decide(

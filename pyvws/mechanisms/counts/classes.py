@@ -35,7 +35,7 @@ from pyvws.mechanisms.counts._sweep import (
     impossible_records,
     sweep,
 )
-from pyvws.mechanisms.counts.class_priors import ClassShares, ProfilePrior
+from pyvws.mechanisms.counts.class_shares import ClassShares, ProfilePrior
 from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.measurements import Measurements

@@ -22,7 +22,7 @@ from pyvws.engines import nuts_steps
 from pyvws.engines.compiled_target import CompiledTarget, function_list
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.mechanisms.counts.class_priors import ClassShares
+from pyvws.mechanisms.counts.class_shares import ClassShares
 from pyvws.models.model import SampledScale
 from pyvws.models.nominal import Nominal
 from pyvws.models.ordinal import Ordinal

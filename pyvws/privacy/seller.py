@@ -127,9 +127,8 @@ class Seller(Generic[Records]):
         """A seller of tables of counts under noise.
 
         `units` (N,) are the units of privacy of the records, and each record counts `times` (N,),
-        or once. `deltas` are what thresholds cost by
-        name, and `thresholds` what they may cost together. SpendingError where a unit counts more
-        than the budget is for.
+        or once. `deltas` are what thresholds cost by name, and `thresholds` what they may cost
+        together. SpendingError where a unit counts more than the budget is for.
         """
         budget, counted = noise.budget, times if units is None else np.bincount(units, times)
         if counted is not None and max(counted, default=0) > budget.cap:

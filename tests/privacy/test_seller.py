@@ -88,7 +88,7 @@ def test_a_sale_beyond_the_cap_is_refused() -> None:
 def test_a_unit_beyond_the_cap_is_refused() -> None:
     noise = noise_of(Budget(epsilon=1.0, cap=2), {"a": 1.0})
     Seller.of_noise(noise, [0, 1, 1], np.array([0, 0, 1]))
-    with pytest.raises(SpendingError, match="more than 2 records"):
+    with pytest.raises(SpendingError, match="counts more than 2"):
         Seller.of_noise(noise, [0, 1, 1], np.array([0, 0, 0]))
 
 

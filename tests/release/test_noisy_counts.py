@@ -268,8 +268,8 @@ def test_what_cannot_be_counted_is_refused_in_one_line() -> None:
                 "x": vws.Column(model="normal", range=(0, 9)),
                 "y": vws.Column(model="normal", range=(0, 9), rule=">= x"),
             },
-            {},
-            "bounds it by another number",
+            {"model": "conditionals"},
+            "counts-bounded-by-family",
         ),
         (
             {f"x{k}": vws.Column(model="normal", range=(0, 1e6)) for k in range(9)},

@@ -269,7 +269,7 @@ def test_the_statement_and_the_page_name_units_and_exponents(tmp_path: Path) -> 
     assert "is of one such unit" in page
     run(table, schema()).write(tmp_path / "plain")
     page = public_page(read_public(tmp_path / "plain"))
-    assert "survey weight" not in page
+    assert "its survey weight" not in page
     assert "one such unit" not in page
 
 

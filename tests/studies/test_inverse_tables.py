@@ -94,9 +94,3 @@ def test_the_page_shows_rows_of_the_kept_table() -> None:
     for target in (4.0, 8.0, 16.0, 32.0):
         cells = (", ".join(f"{of[x, run, target]['score']:.0f}" for run in runs) for x in files)
         assert f"| {target:g} | {' | '.join(cells)} |" in page
-    for t in (0.5, 2.0):
-        own = [of[x, "inverse, power 1", t] for x in files]
-        ends = [f"{end(row['epsilon'] for row in own):.1f}" for end in (min, max)]
-        *scores, last = [f"{row['score']:.0f}" for row in own]
-        said = f"costs {' to '.join(ends)} and scores {', '.join(scores)} and {last}"
-        assert f"t = {t:g} {said}" in page

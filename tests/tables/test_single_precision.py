@@ -94,8 +94,8 @@ def test_uneven_reals_that_most_have_often_are_levels(
     rng = np.random.default_rng(7)
     shares = rng.gamma(2.0, 1.0, number) + 0.5
     of = rng.choice(number, records, p=shares / shares.sum())
-    weight = rng.lognormal(0.0, 0.3, number)[of]
-    found = Schema.propose(pl.DataFrame({"weight": weight})).columns["weight"].levels
+    catch = rng.lognormal(0.0, 0.3, number)[of]
+    found = Schema.propose(pl.DataFrame({"catch": catch})).columns["catch"].levels
     assert (found and len(found)) == levels
     heaped = np.where(rng.random(records) < 0.7, 0.5, np.round(rng.gamma(2.0, 3.0, records), 2))
     assert Schema.propose(pl.DataFrame({"creat": heaped})).columns["creat"].levels is None

@@ -13,6 +13,7 @@ import pytest
 from refusals import refused
 
 import pyvws as vws
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
@@ -140,3 +141,16 @@ def test_no_type_is_refused_in_which_a_level_has_another_name() -> None:
         counted = check_table(table, run).counted
         assert counted is not None
         assert counted.codes[:, 0].tolist() == right
+
+
+def test_a_missing_code_beyond_the_range_is_no_number_at_its_end() -> None:
+    """Where numbers beyond the range count as its ends, one of which is a point of mass."""
+    codes = {"99": "99", "-9": "-9", "59": "59", "70": "59"}
+    income = vws.Column(
+        model="normal", range=(0, 59), decimals=0, mass=(59,), missing=("-9", "99"), outside=True
+    )
+    column = counted_columns(vws.Schema({"income": income}))["income"]
+    found, values = column.coded([*codes, "5"])
+    assert [column.labels[code] for code in found[:4]] == [*codes.values()]
+    assert np.isnan(values[:2]).all()
+    assert values[2:].tolist() == [59.0, 59.0, 5.0]

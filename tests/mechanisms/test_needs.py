@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.mechanisms.counts.cliques import grouping
 from pyvws.mechanisms.counts.by_rule import counted_columns
+from pyvws.mechanisms.counts.cliques import grouping
 from pyvws.mechanisms.counts.needs import LEVEL, Need, needs_of
 from pyvws.mechanisms.counts.workload import PAIRS
 

@@ -106,8 +106,8 @@ class CountedColumn:
         found = [None if x is None else self.column.number_of(x) for x in spelled]
         numbers = np.array([np.nan if x is None else x for x in found], dtype=np.float64)
         numbers = self.column.within(at_decimals(self.column, numbers))
+        apart = np.isin(numbers, self.apart) & (codes < 0)
         codes = np.where(codes < 0, self.cells_of(numbers), codes)
-        apart = np.isin(numbers, self.apart)
         for i, label in self._left(np.where(apart, -1, codes), labels):
             if found[i] is None:
                 codes[i] = self._outside(label)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Final
@@ -24,7 +24,6 @@ from pyvws.privacy.discrete_noise import (
     LEAST_DELTA,
     chosen_delta,
     composed_delta,
-    delta_after,
     delta_of_rho,
     normal_delta,
 )
@@ -40,9 +39,6 @@ _MOST_WEIGHT: Final = (
 )
 _SAME: Final = 1e-9  # Relative: far above the rounding of scales.
 _OF_PARTS: Final = 1024  # Units of so many records have scales that make whole numbers fine.
-_OF_LISTS: Final = 1e-3  # Share of epsilon: far above what other lists of one budget differ by.
-_MANY: Final = 50
-_FINE: Final = 2.0  # Scale above which discrete Gaussian noise is normal but for its steps.
 _OF_FIRST: Final = 0.02  # Share of the count that chooses what is counted.
 
 
@@ -60,6 +56,9 @@ class Budget:
         One unit left out, or one replaced.
     cap : int
         The most records U of one unit.
+    adaptive : bool
+        Whether the counts choose others that follow, or follow others: then delta follows from rho,
+        which adds up.
 
     Raises
     ------
@@ -71,6 +70,7 @@ class Budget:
     delta: float = 0.0
     neighbours: str = "loo"
     cap: int = 1
+    adaptive: bool = False
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
@@ -173,7 +173,7 @@ def noise_of_lists(
     u, conversion = _unit(
         budget, W * budget.moved, lambda u: composed_delta(u, moved[0], budget.epsilon)
     )
-    if budget.cap == 1:  # Under zCDP costs add up, whatever chooses what follows.
+    if conversion == "privacy-loss":  # Under zCDP costs add up, whatever chooses what follows.
         rests, less = [[*of.values()][1:] for of in weights.values()], _OPEN
         while chosen_delta(u, own, rests, budget.epsilon) > budget.delta:
             u, less = u * (1.0 - less), 2.0 * less
@@ -210,6 +210,8 @@ def _unit(budget: Budget, W: int, delta: Callable[[float], float]) -> tuple[floa
     """The largest u at which delta is kept, and how it follows from the noise."""
     half = 0.5 * budget.cap**2 * W
     u = _largest(lambda u: delta_of_rho(half * u, budget.epsilon), budget.delta)
+    if budget.adaptive:
+        return u, "zcdp"
     if budget.cap >= _OF_PARTS:
         normal = partial(_of_normal, budget, half, W)
         return _largest(normal, budget.delta, start=u), "normal"
@@ -259,59 +261,53 @@ def epsilon_of(budget: Budget, scales: Iterable[float]) -> float:
         return 0.0
     if budget.pure:
         return float(sum(map(budget.price, given.tolist()), Fraction(0)))
-    rho = float(sum(map(budget.price, given.tolist()), Fraction(0)))
+    rho = _rho(budget, given.tolist())
     u, weights = _multiples(given**-2.0)
     moved = weights * budget.moved
 
     def delta_at(epsilon: float) -> float:
-        if budget.cap >= _OF_PARTS:
+        if budget.cap >= _OF_PARTS and not budget.adaptive:
             cells = budget.cap * budget.moved  # Of a set, that a neighbour moves at most.
             return normal_delta(rho, epsilon, cells * float((given**-2.0).sum()))
-        if budget.cap > 1:
+        if budget.cap > 1 or budget.adaptive:
             return delta_of_rho(rho, epsilon)
         return composed_delta(u, moved, epsilon)
 
     return _least(lambda epsilon: delta_at(epsilon) <= budget.delta, start=budget.epsilon)
 
 
-def epsilon_together(
-    run: Budget, own: Iterable[float], before: Budget, scales: Iterable[float]
+def epsilon_after(
+    run: Budget, before: Budget, scales: Iterable[float], own: Iterable[float] | None = None
 ) -> float:
-    """Epsilon of a run's counts under noise of scales `own`, after others that chose them.
+    """Epsilon of a run's counts and of those `before`, which chose them, at the sum of both deltas.
 
-    The others, of noise `scales`, have the budget `before`, and a unit has one record in them. The
-    figure holds at the sum of both deltas. Gaussian losses add up as those of one list of counts,
-    so that they cost less than the sum of both epsilons, which sums of weights have; larger = less
-    private.
+    `scales` are those of the noise of what was sold before, where a unit has one record, and `own`
+    those of the run; else whatever it may count within its budget. Both budgets are `adaptive`.
+    zCDP adds up, whatever chooses what follows: rho of any counts within a budget is at most
+    the largest at which its delta is kept. Never above the sum of both epsilons, which pure costs
+    have, nor below one of them; larger = less private.
     """
-    if run.pure or before.pure or run.cap >= _OF_PARTS:
-        return epsilon_of(run, own) + epsilon_of(before, scales)
-    lists, delta = (np.array([*own]), np.array([*scales])), run.delta + before.delta
-    prices = [*map(run.price, lists[0]), *map(replace(before, cap=run.cap).price, lists[1])]
-    most = run.epsilon + before.epsilon
-    if run.cap > 1:
-        rho, apart = float(sum(prices)), epsilon_of(run, lists[0]) + epsilon_of(before, lists[1])
-        return min(_least(lambda x: delta_of_rho(rho, x) <= delta, start=most), apart)
-    parts = [(u, weights * run.moved) for u, weights in (_multiples(x**-2.0) for x in lists)]
-    at = delta_after(parts[1], parts[0], 1.25 * most)
-    return _least(lambda epsilon: at(epsilon) <= delta, start=most)
+    known = [*scales]
+    if own is None:
+        apart, rho = run.epsilon + before.epsilon, None if run.pure else _most_rho(run)
+    else:
+        sold = [*own]
+        apart, rho = epsilon_of(run, sold) + epsilon_of(before, known), _rho(run, sold)
+    if run.pure or before.pure or rho is None:
+        return apart
+    rho += max(_most_rho(before), _rho(before, known))
+    delta = run.delta + before.delta
+    most = _least(lambda epsilon: delta_of_rho(rho, epsilon) <= delta, start=apart)
+    return min(apart, max(most, run.epsilon, before.epsilon))
 
 
-def epsilon_after(run: Budget, before: Budget, scales: Iterable[float]) -> float:
-    """As `epsilon_together`, of whatever a run may count within its budget.
+def _rho(budget: Budget, scales: Iterable[float]) -> float:
+    return float(sum(map(budget.price, scales), Fraction(0)))
 
-    Lists of counts of one budget have normal losses of one size, but for the steps of discrete
-    noise. Of a list of one count and one of many, the larger figure stands, with a share added that
-    is far above what others differ by. Where noise is so small that its steps matter, the figure is
-    the sum of both budgets, which it never exceeds.
-    """
-    known = list(scales)
-    of_lists = [noise_of(run, dict.fromkeys(map(str, range(n)), 1.0)) for n in (1, _MANY)]
-    if min([*known, *of_lists[0].scales.values()]) < _FINE:
-        return run.epsilon + before.epsilon
-    most = max(epsilon_together(run, own.scales.values(), before, known) for own in of_lists)
-    least = max(run.epsilon, before.epsilon)
-    return min(run.epsilon + before.epsilon, max(least, most * (1.0 + _OF_LISTS)))
+
+def _most_rho(budget: Budget) -> float:
+    """The rho that counts of an adaptive budget have at most."""
+    return (1.0 + _OPEN) * _largest(lambda x: delta_of_rho(x, budget.epsilon), budget.delta)
 
 
 def _multiples(inverse: Floats) -> tuple[float, list[int]]:

@@ -97,17 +97,6 @@ def chosen_delta(u: float, first: int, lists: Sequence[Sequence[int]], epsilon: 
     return float(chance @ worst / chance.sum()) + _ROUNDING
 
 
-def delta_after(
-    first: tuple[float, Sequence[int]], then: tuple[float, Sequence[int]], most: float
-) -> Callable[[float], float]:
-    """As `composed_delta` at any epsilon up to `most`, of two lists with a u and weights each."""
-    loss, mass = _losses(*first, most)
-    there = mass > 0.0
-    loss, mass = loss[there], mass[there]
-    beyond = _beyond(*_losses(*then, most))
-    return lambda epsilon: float(mass @ beyond(epsilon - loss)) + _ROUNDING
-
-
 def _beyond(loss: Floats, mass: Floats) -> Callable[[Floats], Floats]:
     """The sums E[(1 - exp(x - loss))+] (n,) at numbers x (n,)."""
     order = np.argsort(loss)

@@ -25,7 +25,7 @@ from pyvws.mechanisms.counts.reference import ReferencePrior
 from pyvws.mechanisms.counts.workload import OF_ALL, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
-from pyvws.privacy.budget import deviation_of, epsilon_of, epsilon_together
+from pyvws.privacy.budget import deviation_of, epsilon_after, epsilon_of
 from pyvws.release.datasets import joined
 from pyvws.release.draw_values import imputed_values
 from pyvws.release.noisy_counts import (
@@ -116,7 +116,8 @@ class ReleasedCounts:
             budget = replace(budget, cap=budget.cap * MOST_PARTS)
         if paid is None:
             return epsilon_of(budget, self._scales())
-        return epsilon_together(budget, self._scales(), budget_of_schema(paid), paid.scales)
+        budget = replace(budget, adaptive=True)
+        return epsilon_after(budget, budget_of_schema(paid), paid.scales, self._scales())
 
     @property
     def costs_more(self) -> bool:

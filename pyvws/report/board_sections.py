@@ -265,6 +265,11 @@ def utility_section(public: PublicPart, evidence: Evidence, small: list[PagePict
     """
     label = fit_label(public.privacy)
     text: list[str] = []
+    if public.survey_weight is not None:
+        text.append(
+            f"The datasets follow the population, by the survey weights {public.survey_weight!r}. "
+            "The data beside them are the records without weights, so both may differ."
+        )
     parts: list[PagePicture | Sheet] = []
     if evidence.categories:
         parts.append(_categories(evidence.categories))

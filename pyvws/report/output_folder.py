@@ -86,11 +86,10 @@ class PublicPart:
 
     @property
     def survey_weight(self) -> str | None:
-        """The column of survey weights that were exponents; None without one."""
+        """The column of survey weights that datasets follow; None without one."""
         phrases = self.privacy.get("caveat_keys", ())
-        columns = (
-            phrase["values"]["column"] for phrase in phrases if phrase["key"] == "survey-weights"
-        )
+        keys = ("survey-weights", "counts-weights")  # Exponents, and sums of weights.
+        columns = (phrase["values"]["column"] for phrase in phrases if phrase["key"] in keys)
         return next(columns, None)
 
     @property

@@ -135,7 +135,10 @@ class _Purchase:
         """The noise of all that may be bought, by name."""
         of_thresholds = self.of_thresholds
         budget = Budget(
-            epsilon=self.epsilon, delta=self.delta - of_thresholds, neighbours=self.neighbours
+            epsilon=self.epsilon,
+            delta=self.delta - of_thresholds,
+            neighbours=self.neighbours,
+            adaptive=True,
         )
         shares = {_RECORDS: _OF_RECORDS} if self.counts_records else {}
         shares |= {_of_values(name): 1.0 for name in self.cells}
@@ -268,7 +271,12 @@ def _first(private: Iterable[str]) -> bool:
 
 def budget_of_schema(paid: PaidSchema) -> Budget:
     """The budget of the noise with which entries of a schema were found."""
-    return Budget(epsilon=paid.epsilon, delta=paid.delta_of_noise, neighbours=paid.neighbours)
+    return Budget(
+        epsilon=paid.epsilon,
+        delta=paid.delta_of_noise,
+        neighbours=paid.neighbours,
+        adaptive=True,
+    )
 
 
 def cost_of_schema(paid: PaidSchema | None, run: Budget) -> dict[str, Any]:

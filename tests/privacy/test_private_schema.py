@@ -14,8 +14,8 @@ from run_here import run_here
 
 import pyvws as vws
 from pyvws.errors import InputError
-from pyvws.privacy.budget import Budget, epsilon_after, epsilon_together, noise_of
-from pyvws.privacy.discrete_noise import composed_delta, delta_after, least_tail
+from pyvws.privacy.budget import Budget, epsilon_after, noise_of
+from pyvws.privacy.discrete_noise import composed_delta, least_tail
 from pyvws.privacy.seller import Seller
 from pyvws.statement.releases import costs_together
 from pyvws.synthesis import private_answers
@@ -155,41 +155,28 @@ def test_a_unit_gives_one_record() -> None:
 
 @given(
     st.floats(0.05, 1.0),
-    st.floats(0.3, 1.5),
+    st.floats(0.3, 12.0),
     st.sampled_from([("loo", 1), ("replace", 1), ("loo", 3), ("loo", 1024)]),
     st.lists(st.integers(1, 40), min_size=1, max_size=6),
 )
-@settings(max_examples=10)
+@settings(max_examples=25)
 def test_noise_of_schema_and_run_costs_less_than_the_sum_and_holds_for_each_list(
     first: float, epsilon: float, kind: tuple[str, int], shares: list[int]
 ) -> None:
     neighbours, cap = kind
-    before = Budget(epsilon=first, delta=2.5e-7, neighbours=neighbours)
-    run = Budget(epsilon=epsilon, delta=5e-7, neighbours=neighbours, cap=cap)
+    before = Budget(epsilon=first, delta=2.5e-7, neighbours=neighbours, adaptive=True)
+    run = Budget(epsilon=epsilon, delta=5e-7, neighbours=neighbours, cap=cap, adaptive=True)
     bought = [*noise_of(before, {"records": 0.25, "a": 1.0, "b": 1.0}).scales.values()]
     stated = epsilon_after(run, before, bought)
-    assert max(first, epsilon) <= stated <= first + epsilon
+    assert stated <= first + epsilon
     own = noise_of(run, {str(k): float(x) for k, x in enumerate(shares)}).scales.values()
-    assert epsilon_together(run, own, before, bought) <= stated * (1.0 + 1e-9)
-
-
-def test_where_the_steps_of_noise_matter_both_costs_add_up() -> None:
-    run, before = Budget(epsilon=12.0, delta=1e-6), Budget(epsilon=0.5, delta=1e-6)
-    bought = [*noise_of(before, {"a": 1.0}).scales.values()]
-    assert epsilon_after(run, before, bought) == 12.5
-
-
-@given(
-    st.floats(1e-3, 0.05),
-    st.lists(st.integers(1, 3), min_size=1, max_size=3),
-    st.floats(0.2, 1.5),
-)
-@settings(max_examples=15)
-def test_of_a_list_and_the_same_list_the_loss_is_that_of_both_as_one(
-    u: float, weights: list[int], epsilon: float
-) -> None:
-    both = delta_after((u, weights), (u, weights), 2.0)(epsilon)
-    assert both == pytest.approx(composed_delta(u, [*weights, *weights], epsilon), rel=1e-9)
+    assert epsilon_after(run, before, bought, own) <= stated * (1.0 + 1e-9)
+    # The exact loss of both as one list of counts is below what is stated.
+    if cap == 1:
+        inverse = np.array([*own, *bought]) ** -2.0
+        u = float(inverse.min()) / 64.0
+        weights = np.ceil(inverse / u).astype(int).tolist() * (2 if neighbours == "replace" else 1)
+        assert composed_delta(u, weights, stated) <= 7.5e-7
 
 
 # What is refused
@@ -221,14 +208,16 @@ def test_what_settings_tell_is_refused_before_a_record_is_read(
 def test_few_records_are_said_before_a_run_by_their_noisy_number(tmp_path: Path) -> None:
     table(0, 40).write_csv(tmp_path / "t.csv")
     (tmp_path / "known.toml").write_text('[columns.area]\nlevels = "private"\n')
-    given = ("--known", tmp_path / "known.toml", "--out", tmp_path / "s.toml")
-    run = run_here(
-        *("schema", tmp_path / "t.csv", "--private", "--epsilon", "0.2", "--delta", "1e-6", *given)
-    )
-    said = " ".join(run.out.split())
-    assert run.code == 0
-    assert "below what a value takes, so this schema holds next to nothing" in said
-    assert f"All values are {OTHER!r} in: area." in said
+    given = ("--known", tmp_path / "known.toml", "--out", tmp_path / "s.toml", "--overwrite")
+    words = ("schema", tmp_path / "t.csv", "--private", "--epsilon", "0.2", "--delta", "1e-6")
+    told = 0
+    for _ in range(4):  # Noise alone takes the number above what a value takes in 1 of 100.
+        run = run_here(*words, *given)
+        said = " ".join(run.out.split())
+        assert run.code == 0
+        assert f"All values are {OTHER!r} in: area." in said
+        told += "below what a value takes, so this schema holds next to nothing" in said
+    assert told >= 2
 
 
 def test_runs_refuse_what_is_not_bought_changed_or_of_another_kind(tmp_path: Path) -> None:

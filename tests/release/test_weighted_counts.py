@@ -96,6 +96,14 @@ def test_anyone_makes_the_same_bytes_and_the_same_cost(written: Path) -> None:
     assert "cost epsilon 40;" in ended.output
 
 
+def test_pages_say_that_the_data_beside_are_without_weights(written: Path) -> None:
+    words = ["report", str(written), "--original", str(written.parent / "table.csv")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    board = (written / "confidential" / "report.html").read_text()
+    assert "follow the population, by the survey weights &#39;w&#39;" in board
+    assert "times its survey weight" not in (written / "release" / "report.html").read_text()
+
+
 def test_counted_figures_are_of_the_population(written: Path) -> None:
     asked = ["tabulate", str(written), "--by", "area", "--count", "--share", "poor", "--json"]
     ended = CliRunner().invoke(app, asked)

@@ -224,6 +224,9 @@ class CellCounting:
         pairs, and has that of the other sets beside it.
         """
         given: Any = {"cells": self.finest, "share": self.cells_share}
+        rows = self.schema if self.slots is None else self.slots.schema
+        if rows.paid is not None:  # What was bought for the schema chose these counts.
+            budget = replace(budget, adaptive=True)
         if AUTO not in self.measure:
             weighted = self.schema.weighing is not None
             return count_noise(budget, self.table, hidden=hidden, weighted=weighted, **given)

@@ -35,3 +35,13 @@ survey_quantiles <- function(y, cell, weights, strata, clusters, level) {
   design <- survey_of(y, cell, weights, strata, clusters)
   by_cell(design, survey::svyquantile, quantiles = level)
 }
+
+# Quantity: variances of a regression's coefficients, with units as clusters of one stratum.
+survey_regression <- function(design, y, family, units) {
+  data <- data.frame(y = y, c = units, w = 1)
+  of <- switch(family, gaussian = gaussian(), logistic = quasibinomial(), poisson = quasipoisson())
+  data$x <- design
+  drawn <- survey::svydesign(ids = ~c, weights = ~w, data = data)
+  fit <- survey::svyglm(y ~ 0 + x, drawn, family = of, epsilon = 1e-15, maxit = 50)
+  unname(survey::SE(fit)^2)
+}

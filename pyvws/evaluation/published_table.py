@@ -51,7 +51,7 @@ from pyvws.evaluation.public_cells import (
 from pyvws.evaluation.squared_weights import SquaredWeights
 from pyvws.evaluation.survey_estimates import SurveyEstimate
 from pyvws.sheet import InSheets, Sheet
-from pyvws.tables.files.frame import open_frame
+from pyvws.tables.files.frame import linked_by, open_frame
 from pyvws.tables.schema.schema import Schema
 
 
@@ -320,7 +320,8 @@ def tabulate(
         Column of survey weights; by default each record counts once.
     strata, clusters : str, optional
         Columns of the design: clusters were drawn with replacement within strata. Without
-        `clusters` each record is one. Equal labels of clusters in two strata are two clusters.
+        `clusters` the schema's units are clusters where the datasets have their ids; else each
+        record is one. Equal labels of clusters in two strata are two clusters.
     schema : Schema, optional
         Levels, codes of missing values and ranges of the columns.
     level : float
@@ -400,6 +401,8 @@ def tabulate(
     ).frames
     combine([0.0] * len(frames), [0.0] * len(frames), **rules)  # Refuse before the work.
     cells, unit = plan.cells, getattr(schema, "unit", None)
+    if clusters is None and all(linked_by(frame, unit) for frame in frames.values()):
+        plan = replace(plan, clusters=unit)
     beside = [(np.full((len(cells), len(x.points)), np.nan),) * 2 for x in plan.statistics]
     if original is not None:
         if epsilon is None:

@@ -25,9 +25,11 @@ from pyvws._base.cores import steady_sums
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import complete_records
 from pyvws.tables.design.model_matrix import make_design
-from pyvws.tables.files.frame import numeric_column, open_frame
+from pyvws.tables.files.frame import linked_by, numeric_column, open_frame, units_by_id
 from pyvws.tables.schema.formula import dotted, read_formula
 from pyvws.tables.schema.schema import Schema
+
+Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ def fit_formula(
     As in R, a name that is no plain word stands in backticks, on either side of "~". A call such as
     log(income) may stand before "~". A "." after it is the sum of all columns but those before.
     Records without a value in a column of the formula are left out; the schema says which codes of
-    its columns are missing values, and that numbers with such codes are numbers.
+    its columns are missing values, and that numbers with such codes are numbers. Where the table
+    has the ids of the schema's units, variances are those of units as clusters.
 
     Raises InputError for a formula with nothing before "~" or an unknown column.
     """
@@ -93,18 +96,48 @@ def fit_formula(
         before = read_formula(f"~ {outcome}").columns if called else (outcome,)
         others = [name for name in whole.columns if name not in before]
         right = dotted(f"~ {predictors}", others)
-        frame = complete_records(whole, [*before, *read_formula(right).columns], schema)
+        unit = linked_by(whole, getattr(schema, "unit", None))
+        used = [*before, *read_formula(right).columns, *filter(None, [unit])]
+        frame = complete_records(whole, used, schema)
         if family == "logistic" and outcome in frame.columns and frame[outcome].dtype == nw.Boolean:
             frame = frame.with_columns(nw.col(outcome).cast(nw.Int8))
         y = _called(frame, outcome) if called else numeric_column(frame, outcome, role="formula")
         design = make_design(frame, right, outcome=outcome)
-        dropped = len(whole) - len(frame)
+        dropped, X = len(whole) - len(frame), design.matrix
         if family == "gaussian":
-            return replace(least_squares(design.matrix, y, design.names), dropped=dropped)
-        fitted = glm(design.matrix, y, family=family)
-        return LeastSquares(fitted.coefficients, fitted.variances, design.names, len(y), dropped)
+            fit = replace(least_squares(X, y, design.names), dropped=dropped)
+            means, weight = X @ fit.coefficients, np.ones(len(y))
+        else:
+            found = glm(X, y, family=family)
+            fit = LeastSquares(found.coefficients, found.variances, design.names, len(y), dropped)
+            means, weight = found.fitted, _variance(found.fitted, family == "logistic")
+        if unit is None:
+            return fit
+        units = units_by_id(frame[unit])
+        return replace(fit, variances=clustered(X, y - means, weight, units))
     except InputError as error:
         raise InputError.by("in-fit", name=name, error=error) from None
+
+
+def clustered(design: Floats, residuals: Floats, weight: Floats, units: Rows) -> Floats:
+    """Variances (K,) of coefficients whose records are dependent within units, from 0, (N,).
+
+    They are G / (G - 1) diag B (sum_g s_g s_g') B with B = (X'WX)^-1 and s_g the sum of x_i e_i
+    over the records of unit g of G, as R's ``survey::svyglm`` has them. A column that follows from
+    those before it has NaN.
+
+    >>> clustered(np.ones((4, 1)), np.array([1.0, 1, -1, -1]), np.ones(4), np.array([0, 0, 1, 1]))
+    array([1.])
+    """
+    kept = independent_columns(design)
+    X, groups = design[:, kept], np.unique(units, return_inverse=True)[1]
+    scores = np.zeros((int(groups.max()) + 1, len(kept)))
+    np.add.at(scores, groups, X * residuals[:, None])
+    beside = scores @ _solved(X, weight, np.eye(len(kept)))
+    variances = np.full(design.shape[1], np.nan)
+    many = len(scores)
+    variances[kept] = (beside**2).sum(axis=0) * many / (many - 1) if many > 1 else np.nan
+    return variances
 
 
 def _called(frame: nw.DataFrame[Any], expression: str) -> Floats:

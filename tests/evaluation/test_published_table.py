@@ -64,6 +64,35 @@ def figure(table: vws.PublishedTable, *labels: str) -> Any:
     return found
 
 
+def test_units_with_ids_are_clusters_unless_a_record_has_none() -> None:
+    """Records that are doubled within their units are no more sure than one of each."""
+    single = [one.assign(home=np.arange(len(one))) for one in datasets()]
+    doubled = [pd.concat([one, one]) for one in single]
+    schema = Schema({"home": Column(role="id"), "pay": Column(model="normal")}, unit="home")
+    asked: dict[str, Any] = {"by": BY, "mean": "pay"}
+    once = vws.tabulate(single, **asked).columns["standard_error"]
+    assert vws.tabulate(doubled, schema=schema, **asked).columns["standard_error"] == (
+        pytest.approx(once, nan_ok=True)
+    )
+    unlinked = [one.assign(home=one["home"].where(one["home"] != 5)) for one in doubled]
+    alone = vws.tabulate(unlinked, schema=schema, **asked).columns["standard_error"]
+    assert alone == vws.tabulate(doubled, **asked).columns["standard_error"] != once
+
+
+@pytest.mark.parametrize("family", ["gaussian", "logistic", "poisson"])
+def test_regressions_of_doubled_units_are_no_more_sure(family: Any) -> None:
+    single = [
+        one.dropna().assign(home=lambda x: np.arange(len(x)), yes=lambda x: x["c"] % 2)
+        for one in datasets()
+    ]
+    schema = Schema({"home": Column(role="id")}, unit="home")
+    asked: dict[str, Any] = {"formula": "yes ~ pay + w", "family": family, "schema": schema}
+    once = vws.combine_formula(single, **asked)
+    twice = vws.combine_formula([pd.concat([one, one]) for one in single], **asked)
+    for name, own in once.items():
+        assert twice[name].variance == pytest.approx(own.variance, rel=1e-6)
+
+
 def test_two_small_tables_by_hand() -> None:
     first = pd.DataFrame({"g": ["a", "a", "b"], "y": [1.0, 3.0, 8.0]})
     second = pd.DataFrame({"g": ["a", "a", "b"], "y": [2.0, 4.0, 9.0]})

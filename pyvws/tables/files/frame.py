@@ -197,6 +197,13 @@ def units_from_0(ids: nw.Series[Any]) -> NDArray[np.intp]:
     return np.unique(units_by_id(ids), return_inverse=True)[1]
 
 
+def linked_by(frame: nw.DataFrame[Any], unit: str | None) -> str | None:
+    """`unit` where the frame has that column and each of its records has an id there; else None."""
+    if unit is None or unit not in frame.columns or (units_by_id(frame[unit]) < 0).any():
+        return None
+    return unit
+
+
 def refuse_lost_digits(ids: nw.Series[Any]) -> None:
     """Raise InputError where ids or levels are numbers so large that several may have become one.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation import pmse
 from pyvws.evaluation.pmse import PropensityScore
+from pyvws.evaluation.regressions import fit_formula
 from pyvws.evaluation.table_utility import table_utility
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -125,6 +126,22 @@ def _of_kinds(seed: int, *shape: int) -> dict[str, Any]:
 
 
 # Logistic and Poisson regressions
+
+
+def clustered_variances(design: Floats, y: Floats, family: str, units: Ints) -> Floats:
+    """Variances of a regression's coefficients where records of one unit are dependent."""
+    table = pl.DataFrame({f"x{k}": column for k, column in enumerate(design.T)})
+    table = table.with_columns(y=y, home=units)
+    formula = f"y ~ 0 + {' + '.join(table.columns[:-2])}"
+    schema = Schema({"home": Column(role="id"), "y": Column(model="normal")}, unit="home")
+    return fit_formula(table, formula, "table", family, schema).variances
+
+
+def _regression_of_units(seed: int, records: int) -> dict[str, Any]:
+    """As `_regression`, with units of some five records; every third seed has least squares."""
+    own = _regression(seed, records)
+    family = own["family"] if seed % 3 else "gaussian"
+    return own | {"family": family, "units": Draws(seed + 99).whole(records, records // 5)}
 
 
 def _regression(seed: int, records: int) -> dict[str, Any]:

@@ -22,13 +22,13 @@ def test_each_row_has_its_kinds_of_figures(tmp_path: Path, monkeypatch: pytest.M
     runs = [{**own, "n": 100, "epsilon": 20.0} for own in counts_records.RUNS[:2]]
     monkeypatch.setattr(counts_records, "RUNS", runs)
     found = counts_records.run(tmp_path / "made.csv", seed=1, databases=3)
-    assert [row["databases"] for row in found.rows] == [3] * 4
+    assert [row["databases"] for row in found.rows] == [3] * 8
     for row in found.rows:
         assert 30.0 < row["margin"] <= 100.0
         assert ("regression" in row) == (row["of"] == "population")
         assert 0.0 < row["score"] < 1000.0
     assert counts_records.write(found, tmp_path) == ["table.csv"]
-    assert counts_records.table(found).row_count == 4
+    assert counts_records.table(found).row_count == 8
     pl.DataFrame({"x": [1]}).write_csv(tmp_path / "other.csv")
     with refused("not-ma2019"):
         counts_records.run(tmp_path / "other.csv", seed=1)

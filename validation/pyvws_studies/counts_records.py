@@ -4,13 +4,15 @@ The population is ma2019.csv by its ten columns of `pyvws_studies.whole_tables`.
 from it with replacement, and counted and made into datasets by fits as in
 `pyvws_studies.counts_coverage`, whose kinds of figures these are. Beside them stand the
 coefficients of three regressions, and the k-marginal score of a dataset's pairs against its
-database. Noise is fresh, so a second study prints other last digits.
+database. Figures come by the datasets alone, and as `pyvws.tabulate` gives them: by the counts
+where they were counted. Noise is fresh, so a second study prints other last digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +39,7 @@ RUNS: Final[list[dict[str, Any]]] = [
     for n in (1_000, 7_634, 27_000)
 ]
 KINDS: Final = ("margin", "measured pair", "strong pair", "triple", "regression")
+_BY: Final = {"tabulate": ("fits", "counted"), "datasets": ("fits",)}
 _SCORED: Final = 2  # Datasets of a database.
 
 
@@ -61,24 +64,31 @@ def run(file: Path, *, seed: int, databases: int = 30, listener: Listener = SILE
     truth = [regression_of(_frame(table, codes), name)[0] for name in REGRESSIONS]
     rows = []
     for number, each in enumerate(RUNS):
-        held: dict[tuple[str, str], list[float]] = {}
+        held: dict[tuple[str, ...], list[float]] = {}
         scores = []
         for one in range(databases):
             stream = np.random.SeedSequence([seed, number, one])
             own = Database.drawn(SETTINGS, population, table, each, stream, ["fits"])
             for row in own.coverage(SETTINGS, population, table):
-                if row["method"] == "fits":
-                    held.setdefault((row["of"], row["kind"]), []).append(row["within"])
+                if row["method"] in ("fits", "counted"):
+                    place = (row["method"], row["of"], row["kind"])
+                    held.setdefault(place, []).append(row["within"])
             made = [_frame(table, x) for x in own.made["fits"]]
-            held.setdefault(("population", "regression"), []).append(_regressions(made, truth))
+            place = ("fits", "population", "regression")
+            held.setdefault(place, []).append(_regressions(made, truth))
             scores.append(k_marginal(_frame(table, own.records), made[:_SCORED]).score)
-        for of in ("population", "table"):
-            found = {kind: held[of, kind] for kind in KINDS if (of, kind) in held}
+        for of, (by, methods) in product(("population", "table"), _BY.items()):
+            found = {
+                kind: held[method, of, kind]
+                for kind in KINDS
+                for method in methods
+                if (method, of, kind) in held
+            }
             within = {kind: 100.0 * float(np.mean(x)) for kind, x in found.items()}
-            place = {**each, "of": of, "databases": databases}
-            rows.append({**place, **within, "score": float(np.mean(scores))})
+            whole = {**each, "of": of, "by": by, "databases": databases}
+            rows.append({**whole, **within, "score": float(np.mean(scores))})
             shown = ", ".join(f"{kind} {x:.1f}" for kind, x in within.items())
-            said = f"{each['n']} records, epsilon {each['epsilon']:g}, {of}"
+            said = f"{each['n']} records, epsilon {each['epsilon']:g}, {of}, by {by}"
             listener.line(f"  {said}: {shown}, score {rows[-1]['score']:.1f}")
     return RecordsStudy(sorted(rows, key=lambda row: (row["n"], row["epsilon"])))
 
@@ -102,7 +112,12 @@ def _regressions(made: list[pl.DataFrame], truth: list[Any]) -> float:
 
 
 _SHOWN: Final = {
-    **{"records": ("n", ","), "epsilon": ("epsilon", "g"), "truth of": ("of", "")},
+    **{
+        "records": ("n", ","),
+        "epsilon": ("epsilon", "g"),
+        "truth of": ("of", ""),
+        "by": ("by", ""),
+    },
     **{kind: (kind, ".1f") for kind in KINDS},
     **{"score": ("score", ".1f"), "databases": ("databases", "")},
 }

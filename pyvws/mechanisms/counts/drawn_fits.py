@@ -58,7 +58,7 @@ def drawn_fits(
         fits, sums, misfit = [], _Sums(without_given(in_pairs(noisy))), 0.0
         for stream in streams:
             rng = np.random.default_rng(stream)
-            own = once_more(noisy, rng)
+            own = once_more(noisy, rng).to_totals
             counts = PenalisedCounts(without_given(in_pairs(own)))
             fit = one_fit(counts, classes, rng, further)
             sums.add(counts, *fit)

@@ -140,14 +140,14 @@ class PublishedTotals:
         """Raise InputError for totals that are all 0, and sets that disagree where they share."""
         if not self.sets[0].totals.sum() > 0.0:
             raise InputError.by("totals-nothing", file=self.file)
-        for one, other in combinations(self.sets, 2):
-            both = {*one.crossed.columns} & {*other.crossed.columns}
+        for first, second in combinations(self.sets, 2):
+            both = {*first.crossed.columns} & {*second.crossed.columns}
             shared = clique(self.columns, both)
-            gaps = np.abs(one.margin(shared) - other.margin(shared))
+            gaps = np.abs(first.margin(shared) - second.margin(shared))
             if gaps.max() > _ALIKE * self.population:
                 at = _label(shared, int(gaps.argmax()), self.columns)
-                sets = {"one": _named(one.crossed), "other": _named(other.crossed)}
-                raise InputError.by("totals-disagree", file=self.file, at=at, **sets)
+                one, other = _named(first.crossed), _named(second.crossed)
+                raise InputError.by("totals-disagree", file=self.file, at=at, one=one, other=other)
 
     def in_turn(self) -> PublishedTotals:
         """The sets that no other has in it, each after those that it shares most columns with."""
@@ -328,15 +328,16 @@ def _of_set(
         own = counted.columns[name]
         missing = [own.parts.index(code) for code in own.column.missing_codes]
         needed &= ~np.isin(codes, missing)
-    wrong = {
-        "totals-twice": number > 1,
-        "totals-lack": needed & (number == 0),
-        "totals-barred": ~possible & (given > 0.0),
-    }
-    for key, cells_of in wrong.items():
-        if cells_of.any():
-            at = _label(crossed, int(cells_of.argmax()), counted.columns)
-            raise InputError.by(key, file=file, at=at)
+
+    def first(wrong: NDArray[np.bool_]) -> str:
+        return _label(crossed, int(wrong.argmax()), counted.columns)
+
+    if (twice := number > 1).any():
+        raise InputError.by("totals-twice", file=file, at=first(twice))
+    if (lacking := needed & (number == 0)).any():
+        raise InputError.by("totals-lack", file=file, at=first(lacking))
+    if (barred := ~possible & (given > 0.0)).any():
+        raise InputError.by("totals-barred", file=file, at=first(barred))
     return TotalsOfSet(crossed, given)
 
 

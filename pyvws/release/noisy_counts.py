@@ -20,7 +20,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
-from pyvws.errors import ConvergenceWarning
+from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.needs_met import needs_met
 from pyvws.evaluation.predicted_quality import predicted_quality
@@ -83,6 +83,7 @@ CELLS: Final = "cells"
 ROUNDNESS: Final = "roundness"
 """By what the numbers of that file are counted."""
 _ROWS: Final = {"loo": "noisy", "replace": "exact"}
+_FAR: Final = 5.0  # Deviations of noise.
 _NEARLY_NONE: Final = 1e-6  # What a record counts in checks whose weight counts nothing.
 
 
@@ -248,6 +249,7 @@ def counts_run(
         listener.line(f"  {forecast_words(phrase)}")
     most, fits = settings.most_seconds, settings.datasets if are_fitted(noisy.table) else 0
     refuse_delta(settings, noisy.records)
+    _refuse_other_unit(noisy)
     how: dict[str, Any] = {"fits": fits, "in_steps": isinstance(records, CountedInSteps)}
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
     check_cost(cost, most, strict=False, listener=listener)
@@ -353,6 +355,21 @@ def counts_run(
         of_totals=compared_totals(counting, records),
         weighed=weighed,
     )
+
+
+def _refuse_other_unit(noisy: Measurements) -> None:
+    """Raise InputError where totals cannot be of what was counted, by the noisy counts alone."""
+    found = noisy.summed(())
+    if noisy.totals is None or found is None:
+        return
+    counted, deviation = float(found[0]), found[1] ** 0.5
+    if abs(counted - noisy.records) > max(_FAR * deviation, 0.5 * noisy.records):
+        raise InputError.by(
+            "totals-other-unit",
+            file=noisy.totals.file,
+            total=noisy.totals.population,
+            counted=noisy.totals.population * counted / noisy.records,
+        )
 
 
 def _facts_of_totals(

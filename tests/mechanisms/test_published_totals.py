@@ -312,3 +312,13 @@ def test_totals_that_a_table_adds_up_to_are_told_inside() -> None:
     release = vws.synthesize(sample(), schema=PLAIN, mechanism=mechanism, datasets=1)
     assert "not public" in release.summary["totals"]["warning"]
     assert "alike" not in release.privacy["counts"]["totals"]
+
+
+@pytest_runs
+@pytest.mark.parametrize("schema", [PLAIN, WEIGHTED])
+def test_totals_in_another_unit_are_refused_by_the_noisy_counts(schema: vws.Schema) -> None:
+    pytest.importorskip("opendp")
+    own = changed(total=[40, 20, 10] if schema is WEIGHTED else [40_000, 20_000, 10_000])
+    mechanism = NoisyCounts(epsilon=20.0, totals=own, classes=2)
+    with refused("totals-other-unit"):
+        vws.synthesize(sample(), schema=schema, mechanism=mechanism, datasets=1)

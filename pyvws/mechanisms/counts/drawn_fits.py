@@ -4,8 +4,9 @@ To the noisy counts S each dataset adds noise e of the same law, from the public
 over the datasets, and fits the classes to that. So fits differ by what noise could have done to the
 counts. For an estimate A S that is linear in the counts, datasets have the variance of A S between
 them: that of its posterior under a flat prior. Their mean is A S itself: the noise of few datasets
-adds nothing to its error, and intervals of few datasets are rather too wide. Records come near to the counts that a fit expects of measured pairs, and
-chance alone joins the codes of other pairs within a class.
+adds nothing to its error, and intervals of few datasets are rather too wide. Records come near to
+the counts that a fit expects of measured pairs, and chance alone joins the codes of other pairs
+within a class.
 
 A fit holds less of the dependence M - I between columns than there is, for expected counts M and
 the products I of their margins. By Stein's identity the share that is kept is

@@ -204,6 +204,7 @@ def synthesize(
     chains: int | None = None,
     best_file: bool | None = None,
     needs: Sequence[str] | str | None = None,
+    totals: str | None = None,
     draws: int = 1000,
     warmup: int = 1000,
     target_accept: float = 0.8,

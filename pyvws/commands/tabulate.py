@@ -178,6 +178,7 @@ def _counted(
     of_records = capped or f"the {of_what}"
     squares = SquaredWeights.of(counts)
     asked: Any = {"of": of_what, "level": level, "schema": schema, "squares": squares}
+    asked["totals"] = counts.totals
     cells = counted_cells(counts.frame, noise=counts.noise, **asked)
     if out is not None:
         with whole_folder(out, overwrite=overwrite) as folder:

@@ -171,18 +171,21 @@ class NoisyCells:
     - `noise`: The kind of the discrete noise, as the statement says it.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
     - `weights`: What the statement says of survey weights that counts are sums of.
+    - `totals`: The sets of published totals that the datasets meet, as the statement has them.
     """
 
     frame: IntoDataFrame
     noise: Literal["laplace", "gaussian"]
     lost: Sequence[Sequence[str]]
     weights: Mapping[str, Any] = field(default_factory=dict)
+    totals: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
     def of(cls, frame: IntoDataFrame, privacy: Mapping[str, Any]) -> Self:
         """Those of a release with that statement."""
         counts = privacy["counts"]
-        return cls(frame, counts["noise"], counts.get("lost_sets", ()), counts.get("weights", {}))
+        lost, weights = counts.get("lost_sets", ()), counts.get("weights", {})
+        return cls(frame, counts["noise"], lost, weights, counts.get("totals", {}).get("sets", ()))
 
     @property
     def sets(self) -> list[str]:

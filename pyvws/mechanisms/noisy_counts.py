@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
@@ -156,6 +156,11 @@ class NoisyCounts(MechanismBase):
         "A public table, or the folder of an earlier release, whose ties of columns enter fits.",
         more="In Python a frame too.",
     )
+    totals: str | None = setting(
+        None,
+        "A public table of published totals, with columns and `total`, that records meet.",
+        more="In Python a frame too.",
+    )
 
     def __post_init__(self) -> None:
         choice(self.model, "model", COUNT_MODELS)
@@ -170,8 +175,9 @@ class NoisyCounts(MechanismBase):
         object.__setattr__(self, "cells_share", finite_number(self.cells_share, "cells_share"))
         if not 0.0 <= self.cells_share < 1.0:
             raise InputError.by("cells-share-range", cells_share=self.cells_share)
-        if self.reference is not None:
-            object.__setattr__(self, "reference", PublicTable(self.reference))
+        for name in ("reference", "totals"):
+            if (public := getattr(self, name)) is not None:
+                object.__setattr__(self, name, PublicTable(public))
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
         self.budget  # noqa: B018  # Refuses what is out of range.
@@ -228,7 +234,8 @@ class NoisyCounts(MechanismBase):
             by_name = tuple(word for word in words[1] if word != ALIKE) or (NONE,)
             words = slots.in_slots(words[0]), slots.in_slots(by_name)
             return CellCounting(slots.wide, *words, self._by_families, 0.0, slots=slots)
-        return CellCounting(schema, *words, self._by_families, self.cells_share, reference)
+        how: Any = {"reference": reference, "published": self.totals}
+        return CellCounting(schema, *words, self._by_families, self.cells_share, **how)
 
     def workload(self, schema: Schema) -> Workload:
         """The sets of a table with that schema; InputError for what cannot be counted.

@@ -47,6 +47,7 @@ def _beside_counts(plan: Any) -> list[str]:
             plan.members is not None and plan.members.size_shares
         ),
         "a reference of whole units": plan.members and plan.run.mechanism.reference,
+        "totals of whole units": plan.members and plan.run.mechanism.totals,
         "a weight of whole units": plan.members and plan.schema.weight,
         "needs of whole units": plan.members and plan.run.mechanism.asked,
         "needs of sums of weights": plan.schema.weight and plan.run.mechanism.asked,

@@ -20,7 +20,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
-from pyvws.errors import ConvergenceWarning
+from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.needs_met import needs_met
 from pyvws.evaluation.predicted_quality import predicted_quality
@@ -36,6 +36,7 @@ from pyvws.mechanisms.counts.counting import (
     CountedInSteps,
     CountedRecords,
     MeasuredCounts,
+    compared_totals,
     measured,
 )
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
@@ -47,6 +48,7 @@ from pyvws.mechanisms.counts.measurements import (
 )
 from pyvws.mechanisms.counts.reference import ReferencePrior, overlap
 from pyvws.mechanisms.counts.roundness import roundness_of
+from pyvws.mechanisms.counts.totals import PublishedTotals
 from pyvws.mechanisms.counts.workload import Counts
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
@@ -80,6 +82,8 @@ _POLARS: Final = nw.Implementation.POLARS
 CELLS: Final = "cells"
 ROUNDNESS: Final = "roundness"
 """By what the numbers of that file are counted."""
+_ROWS: Final = {"loo": "noisy", "replace": "exact"}
+_FAR: Final = 5.0  # Deviations of noise.
 _NEARLY_NONE: Final = 1e-6  # What a record counts in checks whose weight counts nothing.
 
 
@@ -89,7 +93,7 @@ class NoisyCountsRun(DrawSource):
 
     `schema` has the cells that were chosen. For the agency, `number` is that of the records that
     were counted, `exact` (C,) are the counts without noise, `weighed` what the records count as,
-    and `compared` is what a reference shares with it.
+    `compared` is what a reference shares with it, and `of_totals` whether its sums are the totals.
     """
 
     counting: CellCounting
@@ -101,6 +105,7 @@ class NoisyCountsRun(DrawSource):
     imputed: Imputed
     best: Imputed | None
     compared: Mapping[str, Any] | None = None
+    of_totals: Mapping[str, Any] | None = None
     weighed: WeighedRecords | None = None
 
     @property
@@ -136,6 +141,7 @@ class NoisyCountsRun(DrawSource):
             "records_in_no_cell": self._in_no_cell,
             **({} if self.weighed is None else self._of_weights(self.weighed)),
             **({} if self.compared is None else {"reference": self.compared}),
+            **({} if self.of_totals is None else {"totals": self.of_totals}),
             "settings": {},
         }
 
@@ -225,7 +231,8 @@ def counts_run(
     assert isinstance(records, CountedRecords | CountedInSteps)
     counting, schema = plan.counting, plan.schema
     assert isinstance(counting, CellCounting)
-    known = settings.records if isinstance(settings.records, int) else None
+    given = settings.records if isinstance(settings.records, int) else None
+    public_rows = known = counting.rows_known(given)
     if known is None and mechanism.neighbours == "replace":
         known = records.number  # All neighbours have as many.
     noise = counting.noise(mechanism.budget, hidden=known is None)
@@ -242,6 +249,7 @@ def counts_run(
         listener.line(f"  {forecast_words(phrase)}")
     most, fits = settings.most_seconds, settings.datasets if are_fitted(noisy.table) else 0
     refuse_delta(settings, noisy.records)
+    _refuse_other_unit(noisy)
     how: dict[str, Any] = {"fits": fits, "in_steps": isinstance(records, CountedInSteps)}
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
     check_cost(cost, most, strict=False, listener=listener)
@@ -254,16 +262,18 @@ def counts_run(
     imputed = made(noisy, datasets=settings.datasets)
     beside = mechanism.best_file and imputed.fitted and settings.datasets > 1
     best = made(noisy, datasets=1) if beside else None
-    lost = lost_sets(noisy, imputed.codes)
+    lost = lost_sets(noisy.to_totals, imputed.codes)
     again = partial(made, datasets=1, seed=public + 1)
     quality = predicted_quality(noisy, imputed, again, seed=public)
     rows_of_record = 1.0 if counting.slots is None else counting.slots.mean_size(imputed.codes[0])
     it: Any = mechanism.needs and imputed_values(
         counting, bought.schema, noisy, imputed, public, fine
     )
-    cells = NoisyCells.of(pl.DataFrame(counts_columns(noisy)), {"counts": {"noise": noise.kind}})
+    totals = None if noisy.totals is None else _facts_of_totals(noisy, noisy.totals, imputed)
+    told = {"noise": noise.kind, **({"totals": totals} if totals else {})}
+    cells = NoisyCells.of(pl.DataFrame(counts_columns(noisy)), {"counts": told})
     needs = needs_met(mechanism.asked, cells, bought.schema, [_frame(table, own) for own in it])
-    given = "public" if isinstance(settings.records, int) else None
+    of_rows = "public" if public_rows is not None else _ROWS[mechanism.neighbours]
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
     statement = NoisyCountsStatement(
@@ -271,7 +281,7 @@ def counts_run(
         spending=seller.spending,
         **cost_of_schema(schema.paid, noise.budget),
         neighbours=mechanism.neighbours,
-        records=given or {"loo": "noisy", "replace": "exact"}[mechanism.neighbours],
+        records=of_rows,
         columns=TableColumns(synthesized=plan.outcomes, numbered=schema.ids),
         proposed=bought.schema.under_review,
         unit=schema.unit,
@@ -296,6 +306,7 @@ def counts_run(
         fitted=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
         reference=None if prior is None else prior.figures(),
+        totals=totals,
         why_auto=bought.why,
         needs=tuple(needs),
         relies_on=ReliesOn(
@@ -307,6 +318,7 @@ def counts_run(
                 "tables": mechanism.tables,
                 **({"needs": mechanism.needs} if mechanism.needs else {}),
                 **({} if counting.reference is None else {"reference": counting.reference.file}),
+                **({} if counting.totals is None else {"totals": counting.totals.file}),
             },
         ),
     )
@@ -340,8 +352,37 @@ def counts_run(
         imputed=imputed,
         best=best,
         compared=overlap(counting, records),
+        of_totals=compared_totals(counting, records),
         weighed=weighed,
     )
+
+
+def _refuse_other_unit(noisy: Measurements) -> None:
+    """Raise InputError where totals cannot be of what was counted, by the noisy counts alone."""
+    found = noisy.summed(())
+    if noisy.totals is None or found is None:
+        return
+    counted, deviation = float(found[0]), found[1] ** 0.5
+    if abs(counted - noisy.records) > max(_FAR * deviation, 0.5 * noisy.records):
+        raise InputError.by(
+            "totals-other-unit",
+            file=noisy.totals.file,
+            total=noisy.totals.population,
+            counted=noisy.totals.population * counted / noisy.records,
+        )
+
+
+def _facts_of_totals(
+    noisy: Measurements, totals: PublishedTotals, imputed: Imputed
+) -> dict[str, Any]:
+    """The totals, how many rows datasets are off, and noisy sums in deviations of their noise."""
+    rows, far = max(totals.apart(codes, noisy.table) for codes in imputed.codes), []
+    for own in totals.sets:
+        found = noisy.summed(own.crossed.columns) if own.crossed.columns else None
+        if found is not None:
+            gaps = found[0].ravel() - own.totals * (noisy.records / totals.population)
+            far.append(float(np.abs(gaps).max() / found[1] ** 0.5))
+    return {**totals.figures(), "rows_apart": rows, "noise_apart": max(far, default=None)}
 
 
 def _weighted_facts(sums: WeightedSums) -> dict[str, Any]:
@@ -367,8 +408,28 @@ def imputed_tables(
 
     Fits give them where they cover the columns and there are records: the best file where it is
     the only dataset. A `further` prior, of a public table, enters the fits. Chains impute them
-    elsewhere.
+    elsewhere. All of them meet published totals.
     """
+    made = _imputed(noisy.to_totals, mechanism, datasets=datasets, seed=seed, further=further)
+    if noisy.totals is None:
+        return made
+    rng = np.random.default_rng([seed, 5])
+    met = [noisy.totals.met(codes, noisy.table, rng) for codes in made.codes]
+    numbers = [
+        {name: own[source] for name, own in drawn.items()}
+        for drawn, (_, source) in zip(made.numbers, met, strict=True)
+    ]
+    return replace(made, codes=[codes for codes, _ in met], numbers=numbers)
+
+
+def _imputed(
+    noisy: Measurements,
+    mechanism: NoisyCounts,
+    *,
+    datasets: int,
+    seed: int,
+    further: ReferencePrior | None,
+) -> Imputed:
     if noisy.records and are_fitted(noisy.table):
         if datasets == 1:
             return best_file(noisy, classes=mechanism.classes, seed=seed, further=further)

@@ -22,6 +22,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import FineCounts
 from pyvws.mechanisms.counts.measurements import NUMBER, OF_SQUARES, Measurements
 from pyvws.mechanisms.counts.reference import ReferencePrior
+from pyvws.mechanisms.counts.totals import PublishedTotals
 from pyvws.mechanisms.counts.workload import OF_ALL, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
@@ -74,7 +75,7 @@ class ReleasedCounts:
                 raise InputError.by("release-lacks-file", folder=folder, name=name)
         written = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))
         names = mechanism_settings(NoisyCounts.name)
-        own = {name: written[name] for name in names if name in written}
+        own = {n: written[n] for n in names if n in written and n != "totals"}
         stated = privacy["counts"].get("reference")
         if stated is not None:
             own["reference"] = reference or own["reference"]
@@ -138,7 +139,10 @@ class ReleasedCounts:
                 scale = float(own["scale"].to_numpy().min())
                 if scale > 0.0:
                     yield scale * self._parts(str(of[0]))
-                elif self.privacy["number_of_rows"] == "noisy" or len(own) > 1:
+                elif len(own) > 1 or (
+                    self.privacy["number_of_rows"] == "noisy"
+                    and "totals" not in self.privacy["counts"]
+                ):
                     raise InputError.by(
                         "counts-without-noise", folder=self.folder, of=":".join(map(str, of))
                     )
@@ -168,6 +172,8 @@ class ReleasedCounts:
         wide = counting.schema  # Of members; else the one that was released.
         counted, pure = counting.in_cells(wide, priced), mechanism.budget.pure
         noisy = read_counts(self.counts, counted, laplace=pure)
+        if (totals := self.privacy["counts"].get("totals")) is not None:
+            noisy = replace(noisy, totals=PublishedTotals.stated(totals, counted))
         seed = int(self.privacy["counts"]["public_seed"])
         prior, stated = ReferencePrior.of(counting, noisy), self.privacy["counts"].get("reference")
         if prior is not None and prior.reference.digest != stated["digest"]:

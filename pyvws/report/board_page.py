@@ -247,6 +247,7 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             "take more classes.",
             *_of_chains(imputed),
             *_of_reference(public.privacy["counts"], confidential.summary),
+            *_of_totals(public.privacy["counts"], confidential.summary),
         ],
         [
             Sheet(
@@ -255,7 +256,7 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
                 [
                     (name, formatted(value))
                     for name, value in public.privacy["counts"].items()
-                    if name != "reference"
+                    if name not in ("reference", "totals")
                 ],
             ),
             Sheet(
@@ -289,6 +290,17 @@ def _of_reference(counts: Mapping[str, Any], summary: Mapping[str, Any]) -> list
             f"and {overlap['by_chance']:.0%} are expected of as many other records."
         )
     return [*lines, *filter(None, [overlap["warning"]])]
+
+
+def _of_totals(counts: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+    """How far datasets and noisy counts are from published totals, and whether they are a copy."""
+    if "totals" not in counts:
+        return []
+    own, noise = counts["totals"], counts["totals"]["noise_apart"]
+    lines = [f"Datasets meet the totals of {own['file']} within {number(own['rows_apart'])} rows."]
+    if noise is not None:
+        lines.append(f"Noisy sums are up to {number(noise)} deviations of their noise off them.")
+    return [*lines, *filter(None, [summary["totals"]["warning"]])]
 
 
 def _of_chains(imputed: Mapping[str, Any]) -> list[str]:

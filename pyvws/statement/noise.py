@@ -174,6 +174,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     - `reference`: What noisy counts and a public table say of each other, where one is a prior.
+    - `totals`: The published totals that datasets meet, and how far they and noisy counts are off.
     - `why_auto`: What "auto" counts and why, where it was asked for.
     - `needs`: What analysts need, and whether it is met.
     """
@@ -204,6 +205,7 @@ class NoisyCountsStatement(NoiseStatement):
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
     reference: Mapping[str, Any] | None = None
+    totals: Mapping[str, Any] | None = None
     why_auto: Phrase | None = None
     needs: tuple[Mapping[str, Any], ...] = ()
 
@@ -261,6 +263,7 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-best-file": self.best_file,
             "counts-reference": self.reference is not None and not self.reference["is_release"],
             "counts-reference-release": bool(self.reference and self.reference["is_release"]),
+            "counts-totals": self.totals is not None,
             "counts-chains": self.apart is not None,
             "counts-lost": bool(self.lost),
             "counts-unknown": True,
@@ -286,6 +289,7 @@ class NoisyCountsStatement(NoiseStatement):
             "paid-schema": dict(self.paid),
             "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
             **{key: {"file": (self.reference or {}).get("file")} for key in _OF_REFERENCE},
+            "counts-totals": dict(self.totals or {}),
             "counts-chains": {"share": self.apart},
             "counts-lost": {"sets": ", ".join(":".join(columns) for columns in self.lost)},
         }
@@ -299,6 +303,11 @@ class NoisyCountsStatement(NoiseStatement):
             *(
                 [LedgerEntry(Phrase("counts-reference", {"file": self.reference["file"]}), 0.0)]
                 if self.reference is not None
+                else []
+            ),
+            *(
+                [LedgerEntry(Phrase("counts-totals", {"file": self.totals["file"]}), 0.0)]
+                if self.totals is not None
                 else []
             ),
         ]
@@ -340,6 +349,7 @@ class NoisyCountsStatement(NoiseStatement):
                 **({"from_fits": True} if self.fitted and not self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
                 **({"reference": dict(self.reference)} if self.reference is not None else {}),
+                **({"totals": dict(self.totals)} if self.totals is not None else {}),
                 **({"auto": forecast_words(self.why_auto)} if self.why_auto else {}),
                 **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
                 **({"needs": [*map(dict, self.needs)]} if self.needs else {}),

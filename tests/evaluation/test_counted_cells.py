@@ -14,13 +14,13 @@ import pyvws as vws
 from pyvws import InputError, combine
 from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.counted_cells import (
-    COLUMNS,
     CountedFigures,
     counted_cells,
     is_measured,
     measured_columns,
     noise_probabilities,
 )
+from pyvws.evaluation.joined_tables import COLUMNS
 from pyvws.evaluation.public_cells import CellStatistic
 
 

@@ -14,6 +14,7 @@ import pyvws as vws
 from pyvws._base.checks import Floats
 from pyvws.commands.cli import app
 from pyvws.mechanisms.counts.drawn_fits import (
+    around,
     dependence,
     drawn_fits,
     once_more,
@@ -66,6 +67,15 @@ def test_noise_once_more_has_the_scale_of_the_noise(laplace: bool) -> None:
     assert spread == pytest.approx(own.deviations[0], rel=0.05)
     number = np.std([each.records for each in several])
     assert number == pytest.approx(own.deviation_of_records, rel=0.15)
+
+
+@pytest.mark.parametrize("datasets", [2, 5])
+def test_noise_of_datasets_adds_nothing_to_their_mean(datasets: int) -> None:
+    noisy, _ = _noisy(1_000, 30.0, 2)
+    several = around(noisy, [np.random.default_rng(k) for k in range(datasets)])
+    counts = np.array([own.counts for own in several])
+    assert np.abs(counts.mean(axis=0) - noisy.counts).max() <= 0.5
+    assert counts.var(axis=0, ddof=1).mean() == pytest.approx(900.0, rel=0.4)
 
 
 def test_datasets_get_from_none_to_twice_of_what_fits_lose() -> None:

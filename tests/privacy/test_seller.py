@@ -136,6 +136,11 @@ def counts(frame: pl.DataFrame, **given: Any) -> Any:
     )
 
 
+def of_sexes(n: int) -> pl.DataFrame:
+    """Totals of a census of so many records."""
+    return pl.DataFrame({"sex": ["f", "m"], "total": [n - 40, 40]})
+
+
 def counts_in_steps(frame: pl.DataFrame) -> str:
     """What leaves of a run that reads its table in steps."""
     mechanism = vws.NoisyCounts(epsilon=2.0, sweeps=4, classes=2)
@@ -179,6 +184,7 @@ RUNS: dict[str, Callable[[int], Any]] = {
     "noisy-counts, reference": lambda seed: counts(
         table(seed, 150 + seed), datasets=1, reference=table(1, 151), epsilon=20.0
     ),
+    "noisy-counts, totals": lambda seed: counts(table(seed, 150 + seed), totals=of_sexes(151)),
     "noisy-counts, in steps": lambda seed: counts_in_steps(table(seed, 150 + seed)),
     "noisy-counts, replace": lambda seed: counts(table(seed), neighbours="replace"),
     "histogram": lambda seed: vws.synthesize(
@@ -353,6 +359,10 @@ def test_a_reference_that_is_taken_from_the_table_is_seen() -> None:
         return counts(table(seed, 150 + seed), datasets=1, reference=table(seed, 150 + seed))
 
     assert told_apart(run)
+
+
+def test_totals_that_are_taken_from_the_table_are_seen() -> None:
+    assert told_apart(lambda seed: counts(table(seed), totals=of_sexes(150 + seed)))
 
 
 @pytest.mark.parametrize("name", ["rows", "staged"])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
+from pyvws.errors import InputError
 from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_FINE,
@@ -43,6 +44,7 @@ from pyvws.mechanisms.counts.measurements import (
     of_set,
     with_squares,
 )
+from pyvws.mechanisms.counts.totals import PublishedTotals, are_sums_of
 from pyvws.mechanisms.counts.workload import (
     AUTO,
     MARGINS,
@@ -60,10 +62,15 @@ from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.steps import CountedRows
 from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.slots import Slots, WideRows
-from pyvws.tables.schema.weight import WeighedRecords
+from pyvws.tables.schema.weight import MOST_PARTS, WeighedRecords
 
 _MOST_OF_PAIRS: Final = 1.4  # As of `noise_apart`: columns alone are nearer where pairs have more,
 _MOST_OF_TRIPLES: Final = 0.1  # and triples are worth their noise up to this.
+_NOT_COMPARED: Final = "Nobody compared the totals with the table, which was read in steps."
+_OF_TABLE: Final = (
+    "The totals are the sums of this table. Calibrated weights make them so, and a census does. If "
+    "they were taken from this table instead, they are not public, and no claim holds."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +156,8 @@ class CellCounting:
 
     Under "auto" the number of records chooses among columns alone, pairs and triples. All else is
     that of pairs. `measure`, `tables`, `conditionals` are as of `workload`. Numbers of many values
-    are in fine cells where `cells_share` of the budget is for them. `reference` is a public table.
+    are in fine cells where `cells_share` of the budget is for them. `reference` is a public table,
+    and so is `published`, of totals.
     Where a record is a unit, `slots` makes it of the rows of its members, and `schema` is the wide
     one.
     """
@@ -161,6 +169,7 @@ class CellCounting:
     cells_share: float
     reference: PublicTable | None = None
     slots: Slots | None = None
+    published: PublicTable | None = None
 
     def fine_cells(self, most: int = MOST_FINE) -> FineCells:
         """The numbers that have fine cells, about `most` of each at most."""
@@ -201,10 +210,29 @@ class CellCounting:
         return workload(schema, self.measure, self.tables, **how)
 
     def refuse(self) -> None:
-        """Raise InputError for what cannot be counted, and for a reference that says nothing."""
-        self.table  # noqa: B018
+        """Raise InputError for what cannot be counted, and for public tables that say nothing."""
+        self.table, self.totals  # noqa: B018
         if self.reference is not None:
             self.referred  # noqa: B018
+
+    @cached_property
+    def totals(self) -> PublishedTotals | None:
+        """The published totals that records meet; InputError for any that cannot be met."""
+        if self.published is None:
+            return None
+        return PublishedTotals.read(self.published, self.table, self.schema)
+
+    def rows_known(self, records: int | None) -> int | None:
+        """The number of records where it is public: a given one, or the sum of their totals.
+
+        InputError where both are given and differ.
+        """
+        if self.totals is None or self.schema.weighing is not None:
+            return records
+        total = round(self.totals.population)
+        if records not in (None, total):
+            raise InputError.by("totals-records", file=self.totals.file, total=total, n=records)
+        return total
 
     @cached_property
     def referred(self) -> nw.DataFrame[Any]:
@@ -229,7 +257,9 @@ class CellCounting:
             budget = replace(budget, adaptive=True)
         if AUTO not in self.measure:
             weighted = self.schema.weighing is not None
-            return count_noise(budget, self.table, hidden=hidden, weighted=weighted, **given)
+            known = self.totals is not None
+            how: Any = {"hidden": hidden, "weighted": weighted, "known": known}
+            return count_noise(budget, self.table, **how, **given)
         tables = {word: own.table for word, own in self._ways.items()}
         if hidden:
             pure = budget.pure
@@ -373,9 +403,10 @@ def measured(
     Under "auto" that number chooses the sets.
     `records` is their number where neighbours have as many or it is public; else it is bought.
     """
-    weight, sums = counting.schema.weighing, None
+    weight, sums, totals = counting.schema.weighing, None, counting.totals
     if weight is not None:
-        sums = bought_sums(seller, noise, weight, _parts, records=records)
+        known = None if totals is None else totals.population
+        sums = bought_sums(seller, noise, weight, _parts, records=records, population=known)
     elif records is None:
         records = bought_number(seller, lambda own: own.number)
     number = sums.rows if sums is not None else records
@@ -417,7 +448,7 @@ def measured(
         noisy = bought_tables(seller, noise, table, coded, records=number, parts=_parts)
         sums = with_squares(sums, seller, noise, table, coded, _parts)
         noisy = noisy.in_rows(sums)
-    return MeasuredCounts(schema, noisy, fine, why)
+    return MeasuredCounts(schema, replace(noisy, totals=totals), fine, why)
 
 
 def _parts(records: CountedRecords | CountedInSteps) -> Counts:
@@ -425,3 +456,22 @@ def _parts(records: CountedRecords | CountedInSteps) -> Counts:
     assert isinstance(records, CountedRecords)
     assert records.weighed is not None
     return records.weighed.parts
+
+
+def compared_totals(
+    counting: CellCounting, records: CountedRecords | CountedInSteps
+) -> dict[str, Any] | None:
+    """Whether a table's own sums are the totals: confidential; None without totals.
+
+    Then there is a `warning`. A table in steps is not compared.
+    """
+    if counting.totals is None:
+        return None
+    if isinstance(records, CountedInSteps):
+        return {"warning": _NOT_COMPARED}
+    weight = counting.schema.weighing
+    each: Floats = np.ones(records.number)
+    if weight is not None:
+        each = _parts(records).astype(np.float64) * (weight.high / MOST_PARTS)
+    alike = are_sums_of(counting.totals, counting.table.by_name(records.codes), each)
+    return {"alike": alike, "warning": _OF_TABLE if alike else None}

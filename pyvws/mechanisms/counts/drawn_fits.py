@@ -1,10 +1,12 @@
 """Several datasets for intervals, each from a fit of its own to the noisy counts.
 
-To the noisy counts S each dataset adds noise e of the same law, from the public seed, and fits the
-classes to S + e. So fits differ by what noise could have done to the counts. For an estimate A S
-that is linear in the counts, datasets have the variance of A S between them: that of its posterior
-under a flat prior. Records come near to the counts that a fit expects of measured pairs, and
-chance alone joins the codes of other pairs within a class.
+To the noisy counts S each dataset adds noise e of the same law, from the public seed, less its mean
+over the datasets, and fits the classes to that. So fits differ by what noise could have done to the
+counts. For an estimate A S that is linear in the counts, datasets have the variance of A S between
+them: that of its posterior under a flat prior. Their mean is A S itself: the noise of few datasets
+adds nothing to its error, and intervals of few datasets are rather too wide. Records come near to
+the counts that a fit expects of measured pairs, and chance alone joins the codes of other pairs
+within a class.
 
 A fit holds less of the dependence M - I between columns than there is, for expected counts M and
 the products I of their margins. By Stein's identity the share that is kept is
@@ -22,6 +24,7 @@ so it costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -54,11 +57,10 @@ def drawn_fits(
 ) -> Imputed:
     """Records of so many fits, of a table that classes can give (`are_fitted`)."""
     streams = np.random.SeedSequence([seed, 3]).spawn(datasets)
+    rngs = [np.random.default_rng(stream) for stream in streams]
     with steady_sums():
         fits, sums, misfit = [], _Sums(without_given(in_pairs(noisy))), 0.0
-        for stream in streams:
-            rng = np.random.default_rng(stream)
-            own = once_more(noisy, rng)
+        for own, rng in zip(around(noisy, rngs), rngs, strict=True):
             counts = PenalisedCounts(without_given(in_pairs(own)))
             fit = one_fit(counts, classes, rng, further)
             sums.add(counts, *fit)
@@ -98,6 +100,16 @@ def once_more(noisy: Measurements, rng: np.random.Generator) -> Measurements:
     more = np.rint(draw(0.0, 1.0, len(of_cells)) * of_cells).astype(np.int64)
     number = noisy.records + draw(0.0, 1.0) * noisy.records_scale
     return replace(noisy, counts=noisy.counts + more, records=max(1, int(np.rint(number))))
+
+
+def around(noisy: Measurements, rngs: Sequence[np.random.Generator]) -> list[Measurements]:
+    """The noisy counts under noise once more, by each generator, whose mean are these counts."""
+    several = [once_more(noisy, rng) for rng in rngs]
+    off = np.mean([own.counts for own in several], axis=0) - noisy.counts
+    near = [np.rint(own.counts - off).astype(np.int64) for own in several]
+    return [
+        replace(own, counts=counts).to_totals for own, counts in zip(several, near, strict=True)
+    ]
 
 
 class _Sums:

@@ -16,6 +16,7 @@ from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.differences import Difference
+from pyvws.mechanisms.counts.totals import PublishedTotals
 from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload, usual_shares
 from pyvws.privacy.budget import Budget, Noise, deviation_of, noise_of
 from pyvws.privacy.seller import Seller, TalliedCells
@@ -44,9 +45,10 @@ class WeightedSums:
     """What rows of a dataset stand for, and what sums of squared weights say of intervals.
 
     - `weight`: The weight of the schema.
-    - `population`: The noisy sum of the weights.
+    - `population`: The noisy sum of the weights, or the public one.
     - `rows`: The rows m of a dataset; each stands for population / m.
-    - `population_scale`: Scale of the noise of the population, in parts of the largest weight.
+    - `population_scale`: Scale of the noise of the population, in parts of the largest weight; 0
+      where it is public.
     - `number_scale`: Scale of the noise of the number of records, in records; 0 without noise.
     - `squares`: Noisy sums (L,) of squared weights by the codes of each column, in squared rows.
     - `squares_scales`: Scale of their noise.
@@ -96,6 +98,8 @@ class Measurements:
         Scale of the noise of the number of records, 0 without noise.
     weighted : WeightedSums, optional
         What the records stand for, where counts are sums of survey weights, in rows of a dataset.
+    totals : PublishedTotals, optional
+        Public totals that imputed records meet.
     """
 
     table: Workload
@@ -105,6 +109,14 @@ class Measurements:
     records: int
     records_scale: float = 0.0
     weighted: WeightedSums | None = None
+    totals: PublishedTotals | None = None
+
+    @property
+    def to_totals(self) -> Measurements:
+        """The noisy counts moved to published totals, where there are any."""
+        if self.totals is None:
+            return self
+        return replace(self, counts=self.totals.moved(self.table, self.counts, self.records))
 
     def in_rows(self, weighted: WeightedSums) -> Measurements:
         """Sums of weights in parts as rows of a dataset, to the nearest one."""
@@ -239,6 +251,7 @@ def count_noise(
     cells: FineCells | None = None,
     share: float = 0.0,
     weighted: bool = False,
+    known: bool = False,
 ) -> Noise:
     """The noise of all counts of a release, by name, which costs the budget.
 
@@ -246,13 +259,13 @@ def count_noise(
     `usual_shares`. The numbers in fine `cells` together have the `share` of the budget that they
     and the sets have, classes of how round they are about a tenth of that of fine cells. Where it
     is `hidden`, the number of records has the share of an average set. Where sums are `weighted`,
-    scales are in parts of the largest weight. The sum of all weights, those of squared ones and the
-    number of records then have shares of their own.
+    scales are in parts of the largest weight. The sum of all weights, unless it is `known`, those
+    of squared ones and the number of records then have shares of their own.
     """
     by_name = count_shares(table, pure=budget.pure, cells=cells, share=share)
     if weighted:
         budget = replace(budget, cap=budget.cap * MOST_PARTS)
-        own = {OF_ALL: _OF_POPULATION} | ({NUMBER: _OF_NUMBER} if hidden else {})
+        own = ({} if known else {OF_ALL: _OF_POPULATION}) | ({NUMBER: _OF_NUMBER} if hidden else {})
         names = squared(table)
         own |= {f"{OF_SQUARES}{name}": _OF_SQUARES / len(names) for name in names}
         each = sum(by_name.values()) / (1.0 - sum(own.values()))
@@ -294,8 +307,9 @@ def bought_sums(
     parts: Callable[[Records], Counts],
     *,
     records: int | None,
+    population: float | None = None,
 ) -> WeightedSums:
-    """The noisy sum of all weights, and the number of records where it is not known.
+    """The noisy sum of all weights and the number of records, unless they are known.
 
     `parts` gives what each record (N,) counts as. In the number each one counts as the largest
     weight, so that it moves it by as much as it may move a sum.
@@ -311,9 +325,10 @@ def bought_sums(
     if records is None:
         records = max(1, round(int(seller.counts(NUMBER, each, 1)[0]) / MOST_PARTS))
         number_scale = noise.scales[NUMBER] / MOST_PARTS
-    total = max(1, int(seller.counts(OF_ALL, all_of, 1)[0]))
-    population = total * weight.high / MOST_PARTS
-    return WeightedSums(weight, population, records, noise.scales[OF_ALL], number_scale)
+    if population is None:
+        total = max(1, int(seller.counts(OF_ALL, all_of, 1)[0]))
+        population = total * weight.high / MOST_PARTS
+    return WeightedSums(weight, population, records, noise.scales.get(OF_ALL, 0.0), number_scale)
 
 
 def with_squares(

@@ -225,7 +225,7 @@ def workload(
         raise InputError.by(
             "sets-too-many-cells", cells=cells, size=largest.size, largest=largest.name
         )
-    allowed = {crossed: _possible(crossed, ruled) for crossed in sets}
+    allowed = {crossed: possible_cells(crossed, ruled.columns, ruled.skips) for crossed in sets}
     cliques = tuple(crossed for crossed, own in allowed.items() if own.any())
     offsets = np.cumsum([0, *(crossed.size for crossed in cliques)], dtype=np.int64)
     possible = np.concatenate([allowed[crossed] for crossed in cliques])
@@ -359,14 +359,16 @@ def _paired(ruled: RuledColumns) -> list[str]:
     return [name for name in released if name not in by_group]
 
 
-def _possible(crossed: Clique, table: RuledColumns) -> NDArray[np.bool_]:
+def possible_cells(
+    crossed: Clique, columns: Mapping[str, CountedColumn], skips: Mapping[str, Skip]
+) -> NDArray[np.bool_]:
     """Whether the cells (C_q,) of a set keep the rules that its columns alone decide.
 
     A cell of groups is possible where a combination of their codes is.
     """
-    fine = clique(table.columns, crossed.columns)
+    fine = clique(columns, crossed.columns)
     among = {*crossed.columns}
-    ruled = {n: skip for n, skip in table.skips.items() if {n, *skip.rows.columns} <= among}
+    ruled = {n: skip for n, skip in skips.items() if {n, *skip.rows.columns} <= among}
     if not ruled or fine.size > MOST_CELLS:
         return np.ones(crossed.size, dtype=np.bool_)
     codes = {name: own.astype(np.int32) for name, own in fine.codes.items()}

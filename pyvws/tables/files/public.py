@@ -28,7 +28,7 @@ class PublicTable(str):
             return given
         is_path = isinstance(given, str | os.PathLike)
         made = super().__new__(cls, os.fspath(given) if is_path else "frame")
-        made.frame = None if is_path else open_frame(given)
+        made.frame = None if is_path else open_frame(given, least=0)
         return made
 
     @property
@@ -42,6 +42,13 @@ class PublicTable(str):
         return (
             self.frame is None and Path(self).is_dir() and public_files(Path(self)) != [Path(self)]
         )
+
+    @property
+    def rows(self) -> nw.DataFrame[Any]:
+        """All rows with all columns; of a file the cells are text."""
+        if self.frame is not None:
+            return self.frame
+        return nw.from_native(read_table(Path(self)).as_written)
 
     def records(self, names: Collection[str]) -> nw.DataFrame[Any]:
         """The records with those of the named columns that the table has, cell by cell.

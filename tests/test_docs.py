@@ -145,6 +145,22 @@ def test_axe_finds_nothing(site: dict[str, tuple[Path, Links]], browser: str) ->
 
 
 @pytest.mark.slow
+def test_a_site_that_is_opened_as_files_can_be_searched(
+    site: dict[str, tuple[Path, Links]], browser: str
+) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as play:
+        window = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = window.new_page()
+        page.goto(site["tutorial.html"][0].as_uri())
+        page.locator("input.md-search__input").click()
+        page.keyboard.type("questionnaire")
+        found = page.locator('.md-search-result__item a[href*="schema.html"]').first
+        found.wait_for(state="attached")
+        window.close()
+
+
+@pytest.mark.slow
 def test_a_page_can_be_read_without_a_screen(site: dict[str, tuple[Path, Links]]) -> None:
     for name, (path, page) in site.items():
         assert page.nameless == [], name

@@ -114,7 +114,7 @@ def test_a_bound_by_record_without_a_normaliser_is_said_before_a_run_and_after()
             homes, schema=schema, mechanism="lw", engine="laplace", datasets=1, draws=60, seed=1
         )
         keys = {phrase["key"]: phrase["values"] for phrase in made.privacy["caveat_keys"]}
-        said.append(("the normaliser that this lacks" in lines, keys.get("record-bounds")))
+        said.append(("truncated-normal avoids this" in lines, keys.get("record-bounds")))
     assert said == [(False, None), (True, {"columns": "'end'"})]
 
 

@@ -33,7 +33,7 @@ from pyvws.report.public_page import (
     statement_facts,
 )
 from pyvws.sheet import Sheet, number
-from pyvws.statement.words import FIELDS
+from pyvws.statement.words import FIELDS, parted_caveats
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40
@@ -81,6 +81,7 @@ def board_page(
         "board.html.j2",
         public=public,
         exact=exact,
+        parted=parted_caveats(exact),
         summary=summary,
         heading=heading or Heading(),
         mechanism=mechanism_words(exact)[0],

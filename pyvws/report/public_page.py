@@ -29,6 +29,7 @@ from pyvws.statement.words import (
     caveat_keys,
     claim_of,
     need_words,
+    parted_caveats,
 )
 
 _SHORT_OF: Final = ("problems", "problems-of-draws", "counts-chains", "counts-lost")
@@ -124,6 +125,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
     content = {
         "heading": heading or Heading(),
         "words": words,
+        "parted": parted_caveats(privacy),
         "in_words": in_words,
         "public": public,
         "privacy": privacy,

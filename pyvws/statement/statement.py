@@ -13,7 +13,7 @@ from pyvws.privacy.seller import Spending
 from pyvws.sheet import InSheets, Sheet
 from pyvws.statement.parts import Epsilons, LedgerEntry, ReliesOn, certified, draw_of_dataset, spent
 from pyvws.statement.releases import costs_together, release_cost, releases_known
-from pyvws.statement.words import STRICT, USUAL_TRUST, caveat, if_public, trust
+from pyvws.statement.words import STRICT, USUAL_TRUST, caveat, if_public, parted_caveats, trust
 
 STATEMENT_VERSION = 3
 """Version of the form of privacy.json. privacy.schema.json says how earlier versions differ."""
@@ -204,11 +204,17 @@ class ShownStatement(InSheets, dict[str, Any]):
             Sheet("Statement", ("entry", "value"), entries),
             Sheet("Uses of the confidential data", ("use", "epsilon"), ledger),
             *(
-                Sheet(name.replace("_", " ").capitalize(), ("",), [(x,) for x in self[name]])
-                for name in _SENTENCES
-                if self.get(name)
+                Sheet(name, ("",), [(sentence,) for sentence in said])
+                for name, said in self._said().items()
+                if said
             ),
         ]
+
+    def _said(self) -> dict[str, list[str]]:
+        """The sentences by their headings; at most eight caveats stand under the first."""
+        first, rest = parted_caveats(self) if self.get("caveats") else ([], [])
+        trusted = self.get("trust_assumptions", [])
+        return {"Caveats": first, "Further caveats": rest, "Trust assumptions": trusted}
 
 
 def _plain(value: object) -> str:

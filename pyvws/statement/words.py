@@ -78,6 +78,32 @@ def caveat_keys(privacy: Mapping[str, Any]) -> list[str]:
     ]
 
 
+_LISTED: Final = 8
+_FIRST: Final = frozenset(
+    (
+        *("weights", "compared", "proposed", "proposed-and-signed", "problems"),
+        *("problems-of-draws", "accepts-unconverged", "counts-chains", "counts-lost"),
+        *("unweighted", "reads-outcome", "threshold", "edges-from-data", "seeded-noise"),
+        *("short-seed", "short-seed-of-rows", "unchecked-mechanism", "unchecked-model"),
+        *("unchecked-engine", "unchecked-program", "unchecked-predictions", "outside-fit"),
+        *("unknown-predictions", "given-weights", "program-data", "searched-t", "above-target"),
+        *("one-draw", "few-draws", "counts-best-file", "counts-cap", "counts-slots"),
+        *("counts-weights-fixed", "counts-reference", "counts-reference-release", "paid-schema"),
+        *("counts-delta", "unchanged", "kept-order", "other-releases", "further-releases"),
+        *("leave-one-out", "units", "left-out", "replaced", "counts-left-out", "counts-replaced"),
+        *("estimated", "as-if-exact", "public-settings", "counts-model"),
+    )
+)
+"""Keys of caveats that weaken the claim, or say what it is of: no reader may miss them."""
+
+
+def parted_caveats(privacy: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The caveats that a page lists first, at most eight, and those that a heading hides."""
+    said = zip(caveat_keys(privacy), privacy["caveats"], strict=True)
+    texts = [text for _, text in sorted(said, key=lambda one: one[0] not in _FIRST)]
+    return texts[:_LISTED], texts[_LISTED:]
+
+
 def of_single_records(unit: str) -> str:
     """What a page says of risks of records where the unit of privacy is another; else empty."""
     if unit == "one record":

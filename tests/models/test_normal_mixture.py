@@ -310,7 +310,7 @@ def test_the_statement_follows_the_label_rule_end_to_end():
         said = " ".join(made.privacy["caveats"])
         if labels == "prior":
             assert made.privacy["guarantee"] == "asymptotic-dp"
-            assert "in another unit the same records have another Lipschitz bound" in said
+            assert "In another unit the same records have another Lipschitz bound" in said
         else:
             assert made.privacy["guarantee"] == "none"
             assert "drawn given the record's own confidential outcome" in said

@@ -59,7 +59,7 @@ def test_shares_near_a_strict_bound_agree_from_csv_to_release(tmp_path: Path) ->
         assert ((made["tax"] >= 0) & (made["tax"] < made["income"])).all()
         share[model], mean[model] = near(made), made["tax"].mean()
         privacy = (tmp_path / model / "release" / "privacy.json").read_text()
-        said = "the normaliser that this lacks" in privacy
+        said = "truncated-normal avoids this" in privacy
         assert said == (model == "normal")
     assert abs(share["truncated-normal"] - near(table)) < 0.02
     assert abs(mean["truncated-normal"] - table["tax"].mean()) < 0.3

@@ -63,7 +63,7 @@ def test_the_statement_names_t_the_map_and_no_target() -> None:
     assert {"weights", "estimated"} <= set(said)
     assert not {"searched", "searched-t", "not-sparse-by-bound", "shift"} & set(said)
     text = " ".join(privacy["caveats"])
-    assert "is a map of this package, and the asymptotic result" in text
+    assert "is this package's own map, and the asymptotic result" in text
     assert "The setting t, 3," in text
 
 

@@ -40,7 +40,7 @@ _RUNS: list[tuple[str, str, dict[str, Any], Any, str]] = [
     ("income", "normal", {"outcome_scale": "log"}, pl.Float64, "through the priors alone"),
     ("balance", "normal", {"outcome_scale": "signed-log"}, pl.Float64, "sign(y) log(1 + |y|)"),
     ("works", "logistic", {"c": 0.7, "g": 0.3}, pl.Boolean, "deletion of one record"),
-    ("grade", "ordinal", {"c": 0.7, "g": 0.3}, pl.Int64, "set of levels of the outcome"),
+    ("grade", "ordinal", {"c": 0.7, "g": 0.3}, pl.Int64, "levels of the outcome are those"),
     ("share", "beta", {"range": (0, 5)}, pl.Float64, "place in its public range"),
     ("balance", "truncated-normal", _WITHIN, pl.Float64, "the outcome within its"),
 ]

@@ -14,7 +14,7 @@ from pyvws._base.seeds import drawn_seed
 
 _SEED = 2718
 _LONG = 1 << 53
-_SAID = "found by trial from the synthetic values"
+_SAID = "trial finds it from the synthetic values"
 
 
 def _table() -> pl.DataFrame:
@@ -65,8 +65,8 @@ def test_which_seeds_are_short(seed: int, short: bool) -> None:
     privacy = _release(_table(), seed).privacy
     assert any(_SAID in caveat for caveat in privacy["caveats"]) == short
     trusted = " ".join(privacy["trust_assumptions"])
-    assert "drawn at random" in trusted
-    assert "was used for this run alone" in trusted
+    assert "seed is random, secret" in trusted
+    assert "used for this run alone" in trusted
     assert privacy["guarantee"] == "dp"
 
 

@@ -262,7 +262,7 @@ def test_the_statement_and_the_page_name_units_and_exponents(tmp_path: Path) -> 
     weighted = schema(survey_weight="w", mean_survey_weight=1.0)
     made = run(table, Schema(weighted.columns, "home", None, "w", 100.0), mechanism="sw")
     (said,) = (one for one in made.privacy["caveats"] if "survey weight, column w" in one)
-    assert "neighbours keep the others' survey weights" in said
+    assert "how a calibration moves others' survey weights" in said
     made.write(tmp_path / "out")
     page = public_page(read_public(tmp_path / "out"))
     assert "stands times its survey weight, column w, over a mean" in page

@@ -23,7 +23,17 @@ from pyvws.statement.noise import HistogramStatement
 from pyvws.statement.parts import ReliesOn
 from pyvws.statement.releases import has_costs
 from pyvws.statement.statement import STATEMENT_VERSION
-from pyvws.statement.words import CAVEATS, SCHEMA, TRUST, USES, caveat, caveat_keys, trust, use
+from pyvws.statement.words import (
+    CAVEATS,
+    SCHEMA,
+    TRUST,
+    USES,
+    caveat,
+    caveat_keys,
+    parted_caveats,
+    trust,
+    use,
+)
 
 VALIDATOR = Draft202012Validator(SCHEMA)
 any_histogram = st.fixed_dictionaries(
@@ -77,6 +87,9 @@ def test_every_statement_meets_the_schema(made):
         assert [caveat(said) for said in phrases] == written["caveats"]
         assumed = [Phrase(**said) for said in written["trust_keys"]]
         assert [trust(said) for said in assumed] == written["trust_assumptions"]
+        first, rest = parted_caveats(written)
+        assert len(first) <= 8
+        assert sorted([*first, *rest]) == sorted(written["caveats"])
         for entry in written["ledger"]:
             assert use(Phrase(entry["key"], entry["values"])) == entry["use"]
 

@@ -164,8 +164,8 @@ def run(
     rows = list[ToolRow]()
     for file, own in there.items():
         frame = own.read(folder / file).select(own.columns)
-        runs_of = {"runs": runs, "tool_runs": tool_runs, "synthesize": synthesize}
-        for way, made in _made(frame, tools, seed, **runs_of):
+        found = _made(frame, tools, seed, runs=runs, tool_runs=tool_runs, synthesize=synthesize)
+        for way, made in found:
             if isinstance(made, str):
                 problems.append(f"{file}: {made}")
                 continue
@@ -233,7 +233,10 @@ def _row(file: str, frame: pl.DataFrame, way: Tool, made: Sequence[_Made]) -> To
 
 
 def installed(python: Path) -> tuple[list[Tool], list[str]]:
-    """The ways of the tools that are installed, and a line for each other; `python` has two."""
+    """The ways of the tools that are installed, and a line for each other; `python` has two.
+
+    Those with a guarantee stand first.
+    """
     tools, left_out = list[Tool](), list[str]()
     version = _printed("Rscript", "-e", "cat(as.character(packageVersion('synthpop')))")
     if version is None:
@@ -252,7 +255,7 @@ def installed(python: Path) -> tuple[list[Tool], list[str]]:
                 for epsilon in _OF_TOOLS:
                     program = (str(python), "-c", _DPMM, kind, f"{epsilon:g}", f"{_DELTA:g}")
                     tools.append(Tool(kind, f"dpmm {version}", program, epsilon))
-    return tools, left_out
+    return sorted(tools, key=lambda tool: tool.epsilon is None), left_out
 
 
 def _printed(*command: str) -> str | None:

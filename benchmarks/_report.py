@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from pyvws_studies.own_process import memory_gigabytes
 from pyvws_validation import provenance
 
 from benchmarks._floors import FLOORS
@@ -26,11 +27,10 @@ _MACHINE: Final = ("distribution", "architecture", "processor", "processors")
 def machine() -> dict[str, str]:
     """What speed depends on: processor, memory, and how busy it was. No host name, no path."""
     found = provenance.machine()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return {
         **{name: found[name] for name in _MACHINE},
         "processors of this run": str(usable_cores()),
-        "memory": f"{memory:.1f} GB",
+        "memory": f"{memory_gigabytes():.1f} GB",
         "load when it began": f"{os.getloadavg()[0]:.2f}",
     }
 

@@ -1,6 +1,5 @@
 """The study of noisy counts on a small made-up copy of its file."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,6 @@ import polars as pl
 import pytest
 from pyvws_studies import noisy_counts
 from pyvws_studies.noisy_counts import _in_cells, regression_of
-from pyvws_studies.other_tools import Tool
 from pyvws_studies.whole_tables import DESIGNS
 
 import pyvws as vws
@@ -16,14 +14,6 @@ from pyvws.errors import InputError
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
-
-_COPY = """
-import shutil, sys
-path, out, datasets, *_ = sys.argv[1:]
-for one in range(int(datasets)):
-    shutil.copy(path, f"{out}/{one + 1}.csv")
-print(1.5, 0.25)
-"""
 
 
 def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -49,25 +39,20 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     def few(frame, **given):
         return vws.synthesize(frame, sweeps=10, classes=3, **given)
 
-    tools = [Tool("copy", (sys.executable, "-c", _COPY))]
-    monkeypatch.setattr(noisy_counts, "installed", lambda _python, _ways: (tools, ["Left out."]))
-    given = {"synthesize": few, "seed": 1, "runs": 1, "others": Path("python")}
+    given = {"synthesize": few, "seed": 1, "runs": 1}
     found = noisy_counts.run(tmp_path / "made.csv", schema=tmp_path / "schema.toml", **given)
-    assert found.problems == ["Left out."]
     best, ends = ["best file"] * 2, ["independent columns", "a bootstrap"]
     halves = ["best file of a half, on the other", "a half's bootstrap, on the other"]
     needs = [f"best file, need of {name}" for name in noisy_counts.REGRESSIONS]
     needed = [*needs, "best file, all three needs"]
-    ways = {"ten columns": [*best, *needed, *halves, "5 datasets", *ends, "copy"]}
+    ways = {"ten columns": [*best, *needed, *halves, "5 datasets", *ends]}
     ways["all columns"] = [*best, *ends]
     for name, expected in ways.items():
         own = [row for row in found.rows if row.columns == name]
         assert [row.way for row in own] == expected
         assert own[0].pairs > own[1].pairs
-        for row in own[: len(expected) - ("copy" in expected)]:
+        for row in own:
             assert 0 < row.triples < row.pairs < 1000
-    copied = next(row for row in found.rows if row.way == "copy")
-    assert copied.pairs == copied.triples == 1000.0
     assert noisy_counts.write(found, tmp_path) == ["table.csv"]
     assert pl.read_csv(tmp_path / "table.csv").height == len(found.rows)
     assert noisy_counts.table(found).row_count == len(found.rows)

@@ -1,8 +1,6 @@
 """The study of whole tables on a small table of one of its designs."""
 
-import os
 import re
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 from pyvws_studies import whole_tables
-from pyvws_studies.other_tools import Tool, installed, made_by
 
 from pyvws import ConvergenceError, InputError, SamplerSettings, synthesize
 
@@ -72,19 +69,6 @@ def test_the_joint_run_costs_less_than_separate_runs(file: Path, tmp_path: Path)
     written = pl.read_csv(tmp_path / "table.csv")
     assert written["name"].to_list() == list(rows)
     assert (written["gigabytes"] > 0.05).all()
-    with pytest.raises(InputError, match="a table of categories alone"):
-        whole_tables.run(file, synthesize=synthesize, seed=1, others=Path(sys.executable))
-
-
-_COPY = """
-import sys
-import polars as pl
-path, out, datasets, seed, *levels = sys.argv[1:]
-assert (datasets, seed, levels[2]) == ("5", "1", "2")
-for one in range(5):
-    pl.read_csv(path).reverse().write_csv(f"{out}/{one + 1}.csv")
-print("words", 1.5, 0.25)
-"""
 
 
 @pytest.fixture
@@ -98,29 +82,14 @@ def acs(tmp_path: Path) -> tuple[Path, pl.DataFrame]:
     return tmp_path / "acs.csv", made
 
 
-def test_conditional_tables_have_exact_draws_and_other_tools_stand_beside(
-    acs: tuple[Path, pl.DataFrame], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    tools = [
-        Tool("copy", (sys.executable, "-c", _COPY)),
-        Tool("noise", (sys.executable, "-c", _COPY), "approximate-dp", 1.0),
-        Tool("broken", (sys.executable, "-c", "raise SystemExit(3)")),
-    ]
-    monkeypatch.setattr(whole_tables, "installed", lambda _python: (tools, ["Left out: x."]))
+def test_conditional_tables_have_exact_draws(acs: tuple[Path, pl.DataFrame]) -> None:
     given = {"synthesize": synthesize, "seed": 1, "exact": True}
     settings = SamplerSettings(draws=150, warmup=150, chains=2)
-    result = whole_tables.run(acs[0], settings=settings, others=Path("python"), **given)
-    *rows, copy, noise = result.rows
+    rows = whole_tables.run(acs[0], settings=settings, **given).rows
     for row in rows[-2:]:
         assert row.name.endswith("at most LW's epsilon")
         assert row.epsilon <= rows[1].epsilon
     assert all(row.rhat is None and 0 < row.score < 1000 for row in rows)
-    assert (copy.score, copy.epsilon, copy.processor_seconds, copy.gigabytes) == (
-        *(1000.0, None, 1.5, 0.25),
-    )
-    assert (noise.guarantee, noise.epsilon) == ("approximate-dp", 1.0)
-    assert result.problems == ["Left out: x.", "Left out: broken, which ended with exit status 3."]
-    assert whole_tables.table(result).row_count == len(result.rows) + 2
 
 
 def test_under_the_clamp_all_records_have_one_public_weight(acs: tuple[Path, pl.DataFrame]) -> None:
@@ -158,58 +127,6 @@ def _release(frame: pl.DataFrame, guarantee: str, epsilon: float) -> SimpleNames
     )
 
 
-def test_a_tool_that_takes_too_long_or_is_not_there_is_a_line(
-    acs: tuple[Path, pl.DataFrame], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    levels = {name: sorted(set(acs[1][name])) for name in acs[1].columns}
-    slow = Tool("slow", (sys.executable, "-c", "import time; time.sleep(60)"))
-    said = made_by(slow, acs[1], levels, datasets=5, seed=1, minutes=0.001)
-    assert said == "Left out: slow, which took more than 0.001 minutes."
-    monkeypatch.setenv("PATH", str(tmp_path))
-    tools, left_out = installed(tmp_path / "python")
-    assert tools == []
-    assert [line.split(",")[0] for line in left_out] == [
-        *("Left out: synthpop", "Left out: MST and AIM of dpmm")
-    ]
-
-
-def test_dpmm_is_asked_for_tables_of_the_public_levels(
-    acs: tuple[Path, pl.DataFrame], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A package that only looks like dpmm: it returns the records in another order."""
-    for kind in ("aim", "mst"):
-        (tmp_path / "dpmm/pipelines").mkdir(parents=True, exist_ok=True)
-        (tmp_path / f"dpmm/pipelines/{kind}.py").write_text(
-            f"class {kind.upper()}Pipeline:\n"
-            "    def __init__(self, **given):\n"
-            "        self.given = given\n"
-            "    def fit(self, table, domain, random_state):\n"
-            "        assert list(domain) == list(table) and domain['SEX'] == 2\n"
-            "        assert self.given['delta'] == 1e-5 and self.given['disable_processing']\n"
-            "        self.table = table\n"
-            "    def generate(self, n_records, random_state):\n"
-            "        return self.table.sample(n_records, random_state=random_state).iloc[:, ::-1]\n"
-        )
-    (tmp_path / "dpmm-9.9.dist-info").mkdir()
-    (tmp_path / "dpmm-9.9.dist-info/METADATA").write_text("Name: dpmm\nVersion: 9.9\n")
-    before = os.environ.get("PYTHONPATH", "")
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{before}")
-    tools = [tool for tool in installed(Path(sys.executable))[0] if "dpmm" in tool.name]
-    names = [("MST", 1.0), ("MST", 10.0), ("AIM", 1.0)]
-    assert [(tool.name, tool.epsilon) for tool in tools] == [
-        (f"{kind} (dpmm 9.9), ({epsilon:g}, 1e-05)-DP", epsilon) for kind, epsilon in names
-    ]
-    levels = {name: tuple(sorted(set(acs[1][name]))) for name in acs[1].columns}
-    for tool in tools[1:]:
-        found = made_by(tool, acs[1], levels, datasets=2, seed=(1 << 60) + 3)
-        assert not isinstance(found, str)
-        datasets, seconds, gigabytes = found
-        assert seconds > 0.0 < gigabytes
-        assert not datasets[0].equals(datasets[1])
-        for one in datasets:
-            assert one.sort(one.columns).equals(acs[1].sort(acs[1].columns))
-
-
 def test_a_file_of_no_design_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"x": [1, 2]}).write_csv(tmp_path / "x.csv")
     with pytest.raises(InputError, match="the columns of no design that this study knows"):
@@ -242,5 +159,5 @@ def test_the_page_shows_rows_of_the_kept_tables() -> None:
         share = by_name["LW"]["epsilon"] / by_name["LW by column"]["separate"]
         assert re.search(rf"costs? {share:.2f} of separate", page)
     shown = re.findall(r"^\| [^|]+ \| (?:none|dp|[a-z]+-dp) \|.*\|$", text, flags=re.MULTILINE)
-    assert len(shown) == 9
+    assert len(shown) == 6
     assert {" ".join(line.split()) for line in shown} <= kept

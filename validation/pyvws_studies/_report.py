@@ -40,13 +40,14 @@ def write_report(
 
 
 def save_pictures(pictures: Mapping[str, Any], folder: Path) -> None:
-    """Write figures by file name; an SVG is the same for the same figure."""
+    """Write figures by file name; an SVG is the same for the same figure, and has its label."""
     import matplotlib as mpl
 
     for name, figure in pictures.items():
         if name.endswith(".svg"):
             with mpl.rc_context({"svg.hashsalt": "pyvws"}):
-                figure.savefig(folder / name, metadata={"Date": None})
+                said = {"Date": None, "Description": figure.get_label() or None}
+                figure.savefig(folder / name, metadata=said)
         else:
             figure.savefig(folder / name, dpi=120)
 
@@ -90,7 +91,3 @@ def table_of(
         )
     table.caption = caption
     return table
-
-
-def _formatted(value: float | str | None, form: str) -> str:
-    return "" if value is None else value if isinstance(value, str) else f"{value:{form}}"

@@ -119,13 +119,8 @@ _Asked = tuple[Any, Path | None, dict[str, Any]]
 """A study, the user's file, and the arguments of its run."""
 
 _File = Annotated[Path | None, typer.Option(help="Your file, csv or parquet.")]
-_Others = Annotated[
-    Path | None,
-    typer.Option(
-        help="Run synthpop too, and MST and AIM of dpmm in the Python of this path, where they are "
-        "installed.",
-        metavar="PYTHON",
-    ),
+_Data = Annotated[
+    Path, typer.Option(help="Folder of your ma2019.csv, households.txt and ce_2017.csv.")
 ]
 _Salary = Annotated[str, typer.Option(help="Column of the salary.")]
 _Filter = Annotated[
@@ -231,26 +226,38 @@ def _tables(
         Literal["independent", "systematic"],
         typer.Option(help="How synthetic records are drawn given the parameters."),
     ] = "independent",
-    others: _Others = None,
 ) -> _Asked:
     """Whole tables at one joint epsilon, beside separate runs, by the k-marginal score."""
     from pyvws.release.synthesizer import synthesize
     from pyvws_studies import whole_tables as study
 
     own = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
-    return study, file, {**own, "synthesize": synthesize, "others": others}
+    return study, file, {**own, "synthesize": synthesize}
 
 
-def _inverse_tables(
-    data: Annotated[
-        Path, typer.Option(help="Folder of your ma2019.csv, households.txt and ce_2017.csv.")
-    ],
-) -> _Asked:
+def _inverse_tables(data: _Data) -> _Asked:
     """Weights at a bound t beside LW, SW and truncation, on three tables at equal epsilons."""
     from pyvws.release.synthesizer import synthesize
     from pyvws_studies import inverse_tables as study
 
     return study, data, {"synthesize": synthesize}
+
+
+def _other_tools(
+    data: _Data,
+    others: Annotated[
+        Path | None,
+        typer.Option(help="A Python that may have dpmm (MST, AIM) and SDV.", metavar="PYTHON"),
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Runs of each row, under fresh noise.", min=1)] = 5,
+    tool_runs: Annotated[int, typer.Option(help="Runs of each other tool.", min=1)] = 3,
+) -> _Asked:
+    """Noisy counts beside AIM, MST, synthpop and SDV, where they are installed, on three files."""
+    from pyvws.release.synthesizer import synthesize
+    from pyvws_studies import other_tools as study
+
+    own = {"others": others, "runs": runs, "tool_runs": tool_runs}
+    return study, data, {**own, "synthesize": synthesize}
 
 
 def _noisy_counts(
@@ -262,16 +269,12 @@ def _noisy_counts(
     schema: Annotated[
         Path | None, typer.Option(help="A schema of all columns, which are a second table.")
     ] = None,
-    others: _Others = None,
     reference: Annotated[
         Path | None,
         typer.Option(
             help="Public file of the same columns, such as national2019.csv (NIST): the "
             "best file with it, without it and with its columns permuted."
         ),
-    ] = None,
-    tool_runs: Annotated[
-        int | None, typer.Option(help="Runs of each other tool; as many as --runs if not given.")
     ] = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
@@ -282,8 +285,8 @@ def _noisy_counts(
     if reference is not None:
         beside = {"reference": reference, "runs": runs, "synthesize": synthesize}
         return counts_reference, file, beside
-    own = {"runs": runs, "copies": copies, "schema": schema, "others": others}
-    return study, file, {**own, "tool_runs": tool_runs, "synthesize": synthesize}
+    own = {"runs": runs, "copies": copies, "schema": schema}
+    return study, file, {**own, "synthesize": synthesize}
 
 
 def _counts_records(
@@ -364,6 +367,7 @@ app.command("sdr-2024")(_joined(_sdr_2024, _run))
 app.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
 app.command("tables")(_joined(_tables, _run))
 app.command("inverse-tables")(_joined(_inverse_tables, _run))
+app.command("other-tools")(_joined(_other_tools, _run))
 app.command("table-priors")(_joined(_table_priors, _run))
 app.command("noisy-counts")(_joined(_noisy_counts, _run))
 app.command("private-schema")(_joined(_private_schema, _run))

@@ -85,7 +85,7 @@ def run(
     rows = []
     for columns, epsilons in BUDGETS.items():
         frame, public = tables[columns]
-        schema = design.schema() if columns == "ten" else _schema(frame, public)
+        schema = design.schema() if columns == "ten" else schema_of(frame, public)
         permuted = public.with_columns(
             pl.Series(name, rng.permutation(public[name].to_numpy())) for name in public.columns
         )
@@ -131,7 +131,7 @@ def _banded(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop(_LEFT_OUT).with_columns(map(band, _BANDS))
 
 
-def _schema(*frames: pl.DataFrame) -> Schema:
+def schema_of(*frames: pl.DataFrame) -> Schema:
     """The levels that public files have between them, in the order of numbers."""
     return Schema(
         {

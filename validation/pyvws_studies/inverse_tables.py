@@ -50,7 +50,7 @@ _AGES: Final = (5, 16, 25, 35, 45, 55, 65, 75)
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class TableOfFile:
     """The columns of a file in the order of synthesis, the bands of its numbers, and regressions.
 
     A regression reads codes and the places of bands as numbers.
@@ -88,11 +88,11 @@ class _File:
 
 
 FILES: Final = {
-    "ma2019.csv": _File(
+    "ma2019.csv": TableOfFile(
         ("SEX", "MSP", "RAC1P", "OWN_RENT", "EDU", "INDP_CAT", "HISP", "DVET", "DEYE", "DPHY"),
         ("EDU ~ SEX + DPHY", "DPHY ~ SEX + EDU + DEYE"),
     ),
-    "households.txt": _File(
+    "households.txt": TableOfFile(
         (
             *("headsex", "headage", "headrace", "headhisp", "ownership"),
             *("relate", "sex", "age", "race", "hisp"),
@@ -101,7 +101,7 @@ FILES: Final = {
         {"headage": _AGES, "age": _AGES},
         unit="Hhindex",
     ),
-    "ce_2017.csv": _File(
+    "ce_2017.csv": TableOfFile(
         tuple(DESIGNS["ce_2017"].columns),
         ("Income ~ Age + Educ + Urban", "Expenditure ~ Income + Educ"),
         DESIGNS["ce_2017"].bins,
@@ -183,7 +183,7 @@ def _counted(synthesize: Callable[..., Any], seed: int) -> list[dict[str, Any]]:
 
 
 def _of_file(
-    name: str, file: _File, frame: pl.DataFrame, synthesize: Callable[..., Any], seed: int
+    name: str, file: TableOfFile, frame: pl.DataFrame, synthesize: Callable[..., Any], seed: int
 ) -> list[InverseRow]:
     """The rows of one file: without weights, at given t, and at each target."""
     schema, original = file.schema(frame), frame.select(file.columns)

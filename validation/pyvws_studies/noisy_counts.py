@@ -5,7 +5,7 @@ American Community Survey 2019 for Massachusetts (ma2019.csv) [nist2023], which 
 the file's own documentation. With a schema of the file a second table has all its columns, whose
 numbers are scored in public cells. Each row is the mean over runs under fresh noise, so a second
 study prints other last digits. Where sets of three columns are not counted, their score shows what
-the model holds. Tables that other tools make of the same records stand beside, by the same scores.
+the model holds. `pyvws_studies.other_tools` sets the tables of other tools beside.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_studies._report import table_of
-from pyvws_studies.other_tools import Tool, installed, made_by
 from pyvws_studies.whole_tables import DATASETS, DESIGNS
 
 BEST: Final = ((1.0, 1e-5), (4.0, 1e-5), (1.0, 0.0))
@@ -51,7 +50,6 @@ _NEEDS: Final = {
     for name, (response, *predictors) in REGRESSIONS.items()
 }
 _OF_NEEDS: Final = 4.0, 1e-5
-_PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0), ("AIM", 4.0))  # Of ten columns.
 _EDGES: Final = {
     "AGEP": tuple(range(5, 100, 5)),
     "PINCP": (0, 1, 5e3, 1e4, 2e4, 3e4, 4e4, 6e4, 8e4, 1e5, 1.5e5, 2.5e5),
@@ -107,11 +105,11 @@ class CountsRow(ScoredRow):
 
 @dataclass(frozen=True, slots=True)
 class CountsStudy:
-    """The rows of the study, and what was left out."""
+    """The rows of the study, of so many records."""
 
     n: int
     rows: list[CountsRow]
-    problems: list[str]
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,37 +131,22 @@ def run(
     runs: int = 5,
     copies: int = 1,
     schema: Path | None = None,
-    others: Path | None = None,
-    tool_runs: int | None = None,
     listener: Listener = SILENT,
 ) -> CountsStudy:
     """Make the tables of ma2019.csv from noisy counts at each of `BEST` and `BUDGETS`.
 
     `synthesize` is `vws.synthesize`. `seed` is the public seed of the first run, and of the scores
     that bound the scale; the noise has none. `copies` is how many times each record stands in the
-    table. With the `schema` of all columns these are a second table. `others` is a Python
-    interpreter that may have dpmm: other tools then make the ten columns too, as often as `runs`
-    or `tool_runs` says. Raises InputError for a file without the columns.
+    table. With the `schema` of all columns these are a second table. Raises InputError for a file
+    without the columns.
     """
     whole_number(runs, "runs", least=1)
     whole, rows = read_table(file).frame, list[CountsRow]()
-    problems: list[str] = []
     for table in _tables(whole, copies, schema):
         for row in _rows(table, synthesize, seed, runs):
             rows.append(row)
             listener.line(f"  {row.columns}, {row.way}: {row.pairs:.1f}, {row.triples:.1f}")
-        tools: list[Tool] = []
-        if others is not None and table.columns == "ten columns":
-            tools, left_out = installed(others, _PEERS)
-            problems += left_out
-        for tool in tools:
-            made = _by_tool(table, tool, seed, tool_runs or runs)
-            if isinstance(made, str):
-                problems.append(made)
-            else:
-                rows.append(made)
-                listener.line(f"  {made.columns}, {made.way}: {made.pairs:.1f}, {made.triples:.1f}")
-    return CountsStudy(len(whole) * copies, rows, problems)
+    return CountsStudy(len(whole) * copies, rows)
 
 
 def _tables(whole: pl.DataFrame, copies: int, every: Path | None) -> Iterator[_Table]:
@@ -215,21 +198,10 @@ def _rows(
     def row(way: str, budget: tuple[float, float], of: Any = None, **given: Any) -> CountsRow:
         scores, began = [], time.process_time()
         for number in range(runs):
-            with warnings.catch_warnings():
-                for kind in (ConvergenceWarning, MisfitWarning):  # The table has the score.
-                    warnings.simplefilter("ignore", kind)
-                release = synthesize(
-                    table.frame if of is None else table.frame[of],
-                    schema=table.schema,
-                    mechanism="noisy-counts",
-                    epsilon=budget[0],
-                    delta=budget[1],
-                    seed=seed + number,
-                    **{"datasets": 1, "measure": ("auto",), **given},
-                )
-            scores.append(
-                (time.process_time() - began, [table.cells(own) for own in release.datasets])
-            )
+            frame = table.frame if of is None else table.frame[of]
+            asked = {"schema": table.schema, "seed": seed + number, **given}
+            made = counted(synthesize, frame, budget, **asked)
+            scores.append((time.process_time() - began, [table.cells(own) for own in made]))
             began = time.process_time()
         seconds = float(np.mean([spent for spent, _ in scores]))
         found = [scored(whole if of is None else told, made) for _, made in scores]
@@ -245,12 +217,31 @@ def _rows(
         yield _row(table, "a half's bootstrap, on the other", [scored(told, [whole[halves[0]]])])
         for budget in BUDGETS:
             yield row(f"{DATASETS} datasets", budget, datasets=DATASETS, measure=("pairs",))
-    shuffled = whole.with_columns(
-        pl.Series(name, rng.permutation(whole[name].to_numpy())) for name in whole.columns
+    for name, made in ends(whole, rng).items():
+        yield _row(table, name, [scored(whole, [made])])
+
+
+def counted(
+    synthesize: Callable[..., Any], frame: pl.DataFrame, budget: tuple[float, float], **given: Any
+) -> list[pl.DataFrame]:
+    """The datasets from noisy counts at an epsilon and delta; one from what `auto` counts."""
+    own = {"datasets": 1, "measure": ("auto",), "mechanism": "noisy-counts", **given}
+    with warnings.catch_warnings():
+        for kind in (ConvergenceWarning, MisfitWarning):  # The table has the score.
+            warnings.simplefilter("ignore", kind)
+        made: list[pl.DataFrame] = synthesize(
+            frame, epsilon=budget[0], delta=budget[1], **own
+        ).datasets
+    return made
+
+
+def ends(frame: pl.DataFrame, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+    """The tables that bound the scale: each column in an order of its own, and a second sample."""
+    shuffled = frame.with_columns(
+        pl.Series(name, rng.permutation(frame[name].to_numpy())) for name in frame.columns
     )
-    sample = whole[rng.integers(0, len(whole), len(whole))]
-    yield _row(table, "independent columns", [scored(whole, [shuffled])])
-    yield _row(table, "a bootstrap", [scored(whole, [sample])])
+    sample = frame[rng.integers(0, len(frame), len(frame))]
+    return {"independent columns": shuffled, "a bootstrap": sample}
 
 
 def _row(
@@ -279,34 +270,21 @@ def means_of(scores: Sequence[Scores]) -> dict[str, float]:
     return {**Scores(*np.mean(scores, axis=0).tolist())._asdict(), "spread": spread}
 
 
-def _by_tool(table: _Table, tool: Tool, seed: int, runs: int) -> CountsRow | str:
-    """The row of another tool, or why there is none; each run makes one table."""
-    whole, scores, spent = table.cells(table.frame), [], []
-    for number in range(runs):
-        made = made_by(tool, whole, table.levels, datasets=1, seed=seed + number)
-        if isinstance(made, str):
-            return made
-        scores.append(scored(whole, made[0]))
-        spent.append(made[1])
-    delta = None if tool.epsilon is None else 1e-5
-    return _row(table, tool.name, scores, float(np.mean(spent)), tool.epsilon, delta)
-
-
 def scored(original: pl.DataFrame, datasets: Sequence[pl.DataFrame]) -> Scores:
     """How near datasets with the columns of ma2019.csv are to the original."""
     texts = [dataset.select(original.columns).cast(pl.String) for dataset in datasets]
-    triples = np.mean([_distance(original, dataset) for dataset in texts])
+    triples = float(np.mean([score_of_triples(original, dataset) for dataset in texts]))
     distances = []
     for name in REGRESSIONS:
         fitted, error = regression_of(original, name)
         mean = np.mean([regression_of(dataset, name)[0] for dataset in texts], axis=0)
         distances.append(float(np.abs((mean - fitted) / error).mean()))
     pairs = k_marginal(original, texts).score
-    return Scores(pairs, float(500.0 * (2.0 - triples)), *distances)
+    return Scores(pairs, triples, *distances)
 
 
-def _distance(original: pl.DataFrame, dataset: pl.DataFrame) -> float:
-    """The mean distance of the joint shares of all triples of columns, from 0 to 2."""
+def score_of_triples(original: pl.DataFrame, dataset: pl.DataFrame) -> float:
+    """The k-marginal score of all triples of columns, from 0 to 1000; larger = more useful."""
     coded = []
     for name in original.columns:
         cells = [*original[name].cast(pl.String), *dataset[name]]
@@ -316,7 +294,7 @@ def _distance(original: pl.DataFrame, dataset: pl.DataFrame) -> float:
         cells = (a * (b.max() + 1) + b) * (c.max() + 1) + c
         counts = [np.bincount(part, minlength=cells.max() + 1) for part in (cells[:n], cells[n:])]
         distances.append(float(np.abs(counts[0] / n - counts[1] / (len(cells) - n)).sum()))
-    return float(np.mean(distances))
+    return float(500.0 * (2.0 - np.mean(distances)))
 
 
 def regression_of(frame: pl.DataFrame, name: str = "income") -> tuple[Floats, Floats]:

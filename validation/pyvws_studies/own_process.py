@@ -1,7 +1,9 @@
-"""A job in a process of its own, so that what it takes is its own."""
+"""A job in a process of its own, so that what it takes is its own; and the machine it runs on."""
 
 from __future__ import annotations
 
+import os
+import platform
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -30,3 +32,19 @@ def peak_gigabytes() -> float:
 
     unit = 1e9 if sys.platform == "darwin" else 1e6
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def processor() -> str:
+    """The name of the processor."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor()
+
+
+def memory_gigabytes() -> float:
+    """The machine's memory, in gigabytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9

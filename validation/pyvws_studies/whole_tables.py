@@ -5,9 +5,8 @@ files' own documentation: NIST's excerpt of the American Community Survey 2019 f
 (ma2019.csv) [nist2023], and the Consumer Expenditure Survey of 2017 (ce_2017.csv) [hornby2021]. The
 predictors of conditional tables, and all priors and the weights under a clamp, were chosen by
 scores on the first, public file.
-Each row of the study is a whole run in a process of its own, or one of another tool on the same
-table. The k-marginal score stands beside the score of independent columns and of a bootstrap, since
-its scale is short.
+Each row of the study is a whole run in a process of its own. The k-marginal score stands beside
+the score of independent columns and of a bootstrap, since its scale is short.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_studies._report import table_of
-from pyvws_studies.other_tools import Tool, installed, made_by
 from pyvws_studies.own_process import in_own_process, peak_gigabytes
 
 DATASETS: Final = 5
@@ -80,10 +78,9 @@ class DesignRow:
     """One way to make the table.
 
     `epsilon` is the cost of one dataset, and `separate` that of its columns in runs of their own
-    under the same weights, which by column are separate LW runs; larger = less private. Another
-    tool's is that of all its tables. `score` is the mean k-marginal score, from 0 to 1000; larger =
-    more useful. `rhat` is the worst of the last fits. Processor seconds and `gigabytes` are of the
-    row's process.
+    under the same weights, which by column are separate LW runs; larger = less private. `score` is
+    the mean k-marginal score, from 0 to 1000; larger = more useful. `rhat` is the worst of the last
+    fits. Processor seconds and `gigabytes` are of the row's process.
     """
 
     name: str
@@ -190,7 +187,6 @@ def run(
     exact: bool = False,
     copies: int = 1,
     sampling: str = "independent",
-    others: Path | None = None,
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
 ) -> TableStudy:
@@ -200,24 +196,17 @@ def run(
     runs the deviance clamp, all records at one public weight, which takes the longest. `exact`
     makes categories conditional tables of few predictors, whose draws are exact without a clamp.
     `copies` is how many times each record stands in the table. `sampling` is how synthetic records
-    are drawn.
-    `others` is a Python interpreter that may have dpmm: the table is then also made by the tools
-    that are installed, synthpop, and MST and AIM of dpmm. Each fit has four chains of 250 draws if
-    `settings` are not given. Raises InputError for a file of no design, and for other tools on a
-    table that has more than categories.
+    are drawn. Each fit has four chains of 250 draws if `settings` are not given. Raises InputError
+    for a file of no design.
     """
     whole = read_table(Path(file)).frame
     design = _design(whole.columns)
     schema = design.schema(exact=exact)
     frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
-    levels = {name: column.levels for name, column in schema.columns.items()}
-    if others is not None and not all(levels.values()):
-        raise InputError.by("others-get-categories")
-    tools, left_out = ([], []) if others is None else installed(others)
     sampler = settings or SamplerSettings(draws=250, warmup=250)
     how = {"draws": sampler.draws, "warmup": sampler.warmup, "chains": sampler.chains}
     given = {"schema": schema, "seed": seed, "sampling": sampling, **how}
-    study = _Study(frame, design, given, synthesize, listener, [], left_out)
+    study = _Study(frame, design, given, synthesize, listener, [], [])
     study.add("unweighted", "unweighted")
     lw = study.add("LW", "lw")
     study.add_unless_failed("LW, re-weighted", "lw", reweight=True)
@@ -233,8 +222,6 @@ def run(
         longer = {name: times * how[name] for name, times in _LONGER.items()}
         name = f"deviance clamp {epsilon:g}, weights {c:g}"
         study.add_unless_failed(name, _clamp(epsilon, c), **longer)
-    for tool in tools:
-        study.add_tool(tool)
     scale = study.scored([])
     return TableStudy(len(frame), study.rows, scale.independent, scale.bootstrap, study.left_out)
 
@@ -281,24 +268,6 @@ class _Study:
             self.add(name, mechanism, **settings)
         except (ConvergenceError, SearchError) as error:
             self.left_out.append(f"Left out: {name}. {error}")
-
-    def add_tool(self, tool: Tool) -> None:
-        """The row of another tool on the whole table, added to the rows."""
-        levels = {name: column.levels or () for name, column in self.design.columns.items()}
-        measured = made_by(tool, self.frame, levels, datasets=DATASETS, seed=self.given["seed"])
-        if isinstance(measured, str):
-            self.left_out.append(measured)
-            return
-        datasets, seconds, gigabytes = measured
-        row = DesignRow(
-            name=tool.name,
-            guarantee=tool.guarantee,
-            epsilon=tool.epsilon,
-            score=self.scored(datasets).score,
-            processor_seconds=seconds,
-            gigabytes=gigabytes,
-        )
-        self._added(row)
 
     def _added(self, row: DesignRow) -> DesignRow:
         self.listener.line(f"  {row.name}: {row.processor_seconds:.0f} s of processors")

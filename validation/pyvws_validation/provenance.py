@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
+from pyvws_studies.own_process import processor
+
 from pyvws import __version__
 from pyvws._base import resources as _resources
 from pyvws.engines.registry import engine_version
@@ -57,7 +59,7 @@ def machine() -> dict[str, str]:
         "distribution": _distribution(),
         "C library": " ".join(platform.libc_ver()).strip(),
         "architecture": platform.machine(),
-        "processor": _processor(),
+        "processor": processor(),
         "processors": str(os.cpu_count()),
         "bits of long double": str(LONG_DOUBLE_BITS),
     }
@@ -102,13 +104,3 @@ def _distribution() -> str:
         return platform.freedesktop_os_release().get("PRETTY_NAME", "")
     except OSError:
         return ""
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor()

@@ -69,6 +69,7 @@ def fit_formula(
     name: str = "table",
     family: str = "gaussian",
     schema: Schema | None = None,
+    weights: str | None = None,
 ) -> LeastSquares:
     """Fit a formula such as "income ~ region + urban" on a table called `name`.
 
@@ -77,7 +78,8 @@ def fit_formula(
     As in R, a name that is no plain word stands in backticks, on either side of "~". A call such as
     log(income) may stand before "~". A "." after it is the sum of all columns but those before.
     Records without a value in a column of the formula are left out; the schema says which codes of
-    its columns are missing values, and that numbers with such codes are numbers.
+    its columns are missing values, and that numbers with such codes are numbers. A column of `weights`
+    above 0 enters least squares alone.
 
     Raises InputError for a formula with nothing before "~" or an unknown column.
     """
@@ -91,16 +93,20 @@ def fit_formula(
         whole = open_frame(table)
         called = "(" in outcome and outcome not in whole.columns
         before = read_formula(f"~ {outcome}").columns if called else (outcome,)
-        others = [name for name in whole.columns if name not in before]
+        others = [name for name in whole.columns if name not in (*before, weights)]
         right = dotted(f"~ {predictors}", others)
-        frame = complete_records(whole, [*before, *read_formula(right).columns], schema)
+        frame = complete_records(
+            whole, [*before, *read_formula(right).columns, *filter(None, [weights])], schema
+        )
         if family == "logistic" and outcome in frame.columns and frame[outcome].dtype == nw.Boolean:
             frame = frame.with_columns(nw.col(outcome).cast(nw.Int8))
         y = _called(frame, outcome) if called else numeric_column(frame, outcome, role="formula")
         design = make_design(frame, right, outcome=outcome)
         dropped = len(whole) - len(frame)
         if family == "gaussian":
-            return replace(least_squares(design.matrix, y, design.names), dropped=dropped)
+            root = 1.0 if weights is None else np.sqrt(frame[weights].to_numpy())[:, None]
+            fit = least_squares(root * design.matrix, (root * y[:, None])[:, 0], design.names)
+            return replace(fit, dropped=dropped)
         fitted = glm(design.matrix, y, family=family)
         return LeastSquares(fitted.coefficients, fitted.variances, design.names, len(y), dropped)
     except InputError as error:

@@ -11,7 +11,9 @@ from pyvws.commands.output import AsJson, Quiet, tell
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(help="A run's folder, with release/ and confidential/.")],
+    folder: Annotated[
+        Path, typer.Argument(help="A run's folder, with release/ and confidential/.")
+    ],
     formula: Annotated[str, typer.Option(help='The regression, such as "income ~ age".')],
     within: Annotated[
         str,

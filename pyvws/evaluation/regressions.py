@@ -104,9 +104,11 @@ def fit_formula(
         design = make_design(frame, right, outcome=outcome)
         dropped = len(whole) - len(frame)
         if family == "gaussian":
-            root = 1.0 if weights is None else np.sqrt(frame[weights].to_numpy())[:, None]
-            fit = least_squares(root * design.matrix, (root * y[:, None])[:, 0], design.names)
-            return replace(fit, dropped=dropped)
+            X = design.matrix
+            if weights is not None:
+                root = np.sqrt(frame[weights].to_numpy())
+                X, y = X * root[:, None], y * root
+            return replace(least_squares(X, y, design.names), dropped=dropped)
         fitted = glm(design.matrix, y, family=family)
         return LeastSquares(fitted.coefficients, fitted.variances, design.names, len(y), dropped)
     except InputError as error:

@@ -165,25 +165,27 @@ class VerificationAnswer(InSheets):
             ("tolerance", asked.within),
             ("standard error, public", asked.error),
             ("parts", asked.parts),
-            ("parts that agree, with noise", "not asked" if self.agreeing is None else self.agreeing),
+            (
+                "parts that agree, with noise",
+                "not asked" if self.agreeing is None else self.agreeing,
+            ),
             ("predicted at distance 0", same),
             ("predicted at twice the tolerance", apart),
             ("epsilon of this answer", self.epsilon),
             ("epsilon of all answers", self.spent),
             ("most that answers may cost", self.most),
         ]
-        free = (
-            "The table was not read, and nothing was spent: the tolerance is below "
-            f"{2.0 * asked.error_of_part:.4g}, or epsilon is too small. Ask with more of either."
-        )
+        least = 2.0 * asked.error_of_part
+        why = f"a tolerance of {least:.4g} or more" if asked.within < least else "more epsilon"
+        free = f"Public figures say this, so nothing was asked or spent. An answer needs {why}."
         cost = "The cost is in the ledger: pyvws ledger adds it to that of the release."
         noise = f"Noise of the number of parts has a standard deviation of {asked.deviation:.2g}."
         return [
             Sheet(
                 f"{asked.coefficient} of {asked.formula}: within the tolerance?",
-                ("", ""),
+                ("figure", "value"),
                 rows,
-                notes=[noise, free if self.agreeing is None else cost],
+                notes=[noise, cost if self.privacy else free],
                 facts={
                     "answer": self.answer,
                     **_told(asked),
@@ -279,7 +281,14 @@ def verify(
     schema = Schema.parse(release.schema)
     if schema is None or schema.under_review:
         raise InputError.by("verify-without-schema", folder=out, schema_file=SCHEMA_FILE)
-    asked = _asked(release, schema, formula, family, coefficient, within, parts, budget.scale())
+    asked = question(
+        *(release, schema, formula),
+        within=within,
+        scale=budget.scale(),
+        coefficient=coefficient,
+        parts=parts,
+        family=family,
+    )
     agency = _Agency.read(out, original, most_epsilon)
     cost = budget.epsilon
     if not asked.can_tell:
@@ -299,17 +308,14 @@ def verify(
     opendp_version()  # Raises before anything is entered.
     table = open_frame(read_table(agency.original, every_line=True).as_written)
     unit = release.privacy.get("unit_column")
-    check_columns(table, [unit] if unit else [], role="unit")
+    check_columns(table, [] if unit is None else [unit], role="unit")
     records = coded_records(schema, table, release.datasets[0].columns)
-    part_of = _parts(None if unit is None else table[unit], len(table), parts)
+    units = np.arange(len(table)) if unit is None else units_by_id(table[unit])
     place = agency.entered()
     statement = _statement(asked, release, schema, cost, agency.statements(but=place))
     _write(place, statement, _NOT_TOLD, None)
     agency.refuse_beyond(0.0, undo=place)  # Of several at once.
-    good = PricedMeasurement(AGREEING, budget.price(asked.scale), asked.scale)
-    seller = Seller([good], budget=budget, records=records)
-    agreeing = sum(asked.agrees(records.filter(part_of == part)) for part in range(parts))
-    noisy = int(seller.numbers(AGREEING, np.array([agreeing], dtype=np.int64))[0])
+    noisy = agreeing_parts(asked, records, units, budget)
     answer = asked.answer(noisy)
     return VerificationAnswer(
         answer=answer,
@@ -322,15 +328,16 @@ def verify(
     )
 
 
-def _asked(
+def question(
     release: ReleasedFolder,
     schema: Schema,
     formula: str,
-    family: str,
-    coefficient: str | None,
+    *,
     within: float | str,
-    parts: int,
     scale: float,
+    coefficient: str | None = None,
+    parts: int = 25,
+    family: str = "gaussian",
 ) -> Question:
     """The question, with the estimate of the datasets; InputError where they have none."""
     names = release.datasets[0].columns
@@ -425,11 +432,25 @@ def _weights(schema: Schema, table: Any) -> Floats | None:
     return np.where(np.isfinite(numbers), numbers, 0.0)
 
 
-def _parts(ids: Any, records: int, parts: int) -> NDArray[np.intp]:
-    """The part (N,) of each record by the coin of its unit; -1 of a record without an id."""
-    units = np.arange(records) if ids is None else units_by_id(ids)
+def agreeing_parts(
+    asked: Question, records: pl.DataFrame, units: NDArray[np.intp], budget: Budget
+) -> int:
+    """The noisy number of parts whose regression agrees, bought of a seller.
+
+    `units` (N,) are those of the records, from 0 on, and -1 of a record that counts nowhere. Raises
+    SpendingError where the noise is too small for the budget.
+    """
+    good = PricedMeasurement(AGREEING, budget.price(asked.scale), asked.scale)
+    seller = Seller([good], budget=budget, records=records)
+    part_of = secret_parts(units, asked.parts)
+    agreeing = sum(asked.agrees(records.filter(part_of == part)) for part in range(asked.parts))
+    return int(seller.numbers(AGREEING, np.array([agreeing], dtype=np.int64))[0])
+
+
+def secret_parts(units: NDArray[np.intp], parts: int) -> NDArray[np.intp]:
+    """The part (N,) of each record by the coin of its unit; -1 where it has none."""
     coins = secret_keys(1 + int(units.max(initial=-1))) % np.uint64(parts)
-    return np.where(units < 0, -1, np.append(coins, 0)[units].astype(np.intp))
+    return np.append(coins.astype(np.intp), -1)[units]
 
 
 @dataclass(frozen=True)
@@ -498,7 +519,9 @@ class _Agency:
     def entered(self) -> Path:
         """A new folder for an answer, by the next number."""
         self._answers.mkdir(exist_ok=True)
-        number = 1 + max((int(x.name) for x in self._answers.iterdir() if x.name.isdigit()), default=0)
+        number = 1 + max(
+            (int(x.name) for x in self._answers.iterdir() if x.name.isdigit()), default=0
+        )
         while True:
             place = self._answers / f"{number:03d}"
             try:

@@ -14,25 +14,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from pyvws.evaluation.regressions import fit_formula
-from pyvws.evaluation.released_folder import ReleasedFolder
-from pyvws.mechanisms.noisy_counts import NoisyCounts
-from pyvws.privacy.budget import Budget
-from pyvws.release.synthesizer import synthesize
-from pyvws.release.verification import (
+from pyvws.evaluation.verification_question import (
     CANNOT_TELL,
     NO,
     YES,
     Question,
-    agreeing_parts,
     coded_records,
     question,
 )
-from pyvws.tables.files.frame import open_frame
+from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.privacy.budget import Budget
+from pyvws.release.synthesizer import synthesize
+from pyvws.release.verification import agreeing_parts
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.schema import Schema
 
@@ -73,12 +70,10 @@ def answers(
         mechanism=NoisyCounts(epsilon=1.0, delta=1e-5),
         datasets=3,
     )
-    with TemporaryDirectory() as folder:
-        release = ReleasedFolder.read(made.write(Path(folder, "out")))
-    records = coded_records(schema, open_frame(table.as_written), COLUMNS)
+    records = coded_records(schema, table.as_written, COLUMNS)
     units, budget, found = np.arange(len(records)), Budget(epsilon=epsilon), []
     for formula, within in questions:
-        asked = question(release, schema, formula, within=within, scale=budget.scale())
+        asked = question(made.datasets, schema, formula, within=within, scale=budget.scale())
         fit = fit_formula(records, formula)
         exact = float(fit.coefficients[fit.names.index(asked.coefficient)])
         for moved in (0.0, 3.0 * asked.within):
@@ -93,12 +88,13 @@ def answers(
 
 def main() -> None:
     """Print the answers on the file that the command names."""
-    for one in answers(Path(sys.argv[1]), QUESTIONS, runs=100):
+    for one in answers(Path(sys.argv[1]), QUESTIONS, runs=60):
         asked = one.question
         print(
             f"{asked.formula}: {asked.estimate:.4g}, within {asked.within:.4g}, "
             f"predicted {asked.predicted(0.0):.1f} of {asked.parts}; distance "
-            f"{one.distance:.2f} tolerances, truth {one.truth}; {one.shares}"
+            f"{one.distance:.2f} tolerances, truth {one.truth}; {one.shares}",
+            flush=True,
         )
 
 

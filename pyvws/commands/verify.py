@@ -37,9 +37,6 @@ def verify(
         typer.Option(help="The coefficient, where there are several besides the intercept."),
     ] = None,
     parts: Annotated[int, typer.Option(help="Number of parts, 20 to 30.")] = 25,
-    family: Annotated[
-        str, typer.Option(help="Of the regression.", metavar="gaussian|logistic|poisson")
-    ] = "gaussian",
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -67,6 +64,5 @@ def verify(
         most_epsilon=most_epsilon,
         coefficient=coefficient,
         parts=parts,
-        family=family,
     )
     tell(*found.sheets, quiet=quiet, as_json=as_json)

@@ -78,8 +78,8 @@ def fit_formula(
     As in R, a name that is no plain word stands in backticks, on either side of "~". A call such as
     log(income) may stand before "~". A "." after it is the sum of all columns but those before.
     Records without a value in a column of the formula are left out; the schema says which codes of
-    its columns are missing values, and that numbers with such codes are numbers. A column of `weights`
-    above 0 enters least squares alone.
+    its columns are missing values, and that numbers with such codes are numbers. A column of
+    `weights` above 0 enters least squares alone.
 
     Raises InputError for a formula with nothing before "~" or an unknown column.
     """

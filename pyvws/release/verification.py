@@ -172,9 +172,9 @@ def verify(
         parts=parts,
     )
     agency = _Agency.read(out, original, most_epsilon)
+    agency.refuse_beyond(budget.epsilon)
     answer, noisy, privacy = CANNOT_TELL, None, dict[str, Any]()
     if asked.can_tell:
-        agency.refuse_beyond(budget.epsilon)
         opendp_version()  # Raises before anything is entered.
         table = open_frame(read_table(agency.original, every_line=True).as_written, least=0)
         check_columns(table, [] if unit is None else [unit], role="unit")
@@ -248,10 +248,11 @@ class _Agency:
         of_file = summary.get("input_sha256_of", "file") == "file"
         if of_file and file_digest(table) != summary["input_sha256"]:
             raise InputError.by("verify-other-table", folder=out, table=table.name)
-        own = {"original": str(table), "most_epsilon": positive(agreed, "most_epsilon")}
+        found = cls(out, table, positive(agreed, "most_epsilon"))
+        own = {"original": str(table), "most_epsilon": found.most}
         if own != known:
             write_whole(kept, json.dumps(own) + "\n", private=True)
-        return cls(out, table, own["most_epsilon"])
+        return found
 
     @property
     def _entries(self) -> list[Path]:

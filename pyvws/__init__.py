@@ -70,6 +70,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "TableUtility": "pyvws.evaluation.table_scores",
     "Synthesizer": "pyvws.release.synthesizer",
     "TruncatedNormal": "pyvws.models.truncated_normal",
+    "VerificationAnswer": "pyvws.release.verification",
     "Unweighted": "pyvws.mechanisms.unweighted",
     "UserProgram": "pyvws.engines.user_program",
     "WeightedEpsilon": "pyvws.mechanisms.weighted_epsilon",
@@ -116,6 +117,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "total_epsilon": "pyvws.statement.several_draws",
     "topcode": "pyvws.evaluation.topcoding",
     "utility_table": "pyvws.evaluation.one_column",
+    "verify": "pyvws.release.verification",
     "weighted_epsilon_weights": "pyvws.weights.weights",
     "whack_a_mole": "pyvws.evaluation.whack_a_mole",
 }

@@ -94,6 +94,8 @@ from pyvws.r_numbers.r_random import RRandom as RRandom
 from pyvws.r_numbers.rarith import quantile as quantile
 from pyvws.release.release import Release as Release
 from pyvws.release.synthesizer import Synthesizer as Synthesizer
+from pyvws.release.verification import VerificationAnswer as VerificationAnswer
+from pyvws.release.verification import verify as verify
 from pyvws.risks.attribute_risk import AttributeRisk as AttributeRisk
 from pyvws.risks.attribute_risk import attribute_risk as attribute_risk
 from pyvws.risks.identification_risk import identification_risk as identification_risk

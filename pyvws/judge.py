@@ -18,6 +18,7 @@ _NAMES: Final = (
     "PublishedTable",
     "TableRisk",
     "TableUtility",
+    "VerificationAnswer",
     "associations",
     "attack_risk",
     "combine",
@@ -32,6 +33,7 @@ _NAMES: Final = (
     "table_utility",
     "tabulate",
     "utility_table",
+    "verify",
 )
 
 __all__ = [*_NAMES]

@@ -10,6 +10,7 @@ from pyvws import Comparison as Comparison
 from pyvws import PublishedTable as PublishedTable
 from pyvws import TableRisk as TableRisk
 from pyvws import TableUtility as TableUtility
+from pyvws import VerificationAnswer as VerificationAnswer
 from pyvws import associations as associations
 from pyvws import attack_risk as attack_risk
 from pyvws import combine as combine
@@ -24,3 +25,4 @@ from pyvws import table_risk as table_risk
 from pyvws import table_utility as table_utility
 from pyvws import tabulate as tabulate
 from pyvws import utility_table as utility_table
+from pyvws import verify as verify

@@ -33,6 +33,7 @@ from pyvws.commands.schema import schema
 from pyvws.commands.synthesize import synthesize
 from pyvws.commands.tabulate import tabulate
 from pyvws.commands.utility import utility
+from pyvws.commands.verify import verify
 from pyvws.errors import PyvwsError, UsageError
 
 _INTERRUPT = "Interrupted; nothing was left half-written."
@@ -100,7 +101,8 @@ def _options(
 
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
-    *(example, init, schema, risk, utility, combine, tabulate, report, reproduce, ledger, doctor),
+    *(example, init, schema, risk, utility, combine, tabulate, report, reproduce, verify),
+    *(ledger, doctor),
 )
 
 for _declared in (synthesize, compare, audit):

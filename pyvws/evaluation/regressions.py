@@ -71,6 +71,7 @@ def fit_formula(
     name: str = "table",
     family: str = "gaussian",
     schema: Schema | None = None,
+    weights: str | None = None,
 ) -> LeastSquares:
     """Fit a formula such as "income ~ region + urban" on a table called `name`.
 
@@ -80,7 +81,8 @@ def fit_formula(
     log(income) may stand before "~". A "." after it is the sum of all columns but those before.
     Records without a value in a column of the formula are left out; the schema says which codes of
     its columns are missing values, and that numbers with such codes are numbers. Where the table
-    has the ids of the schema's units, variances are those of units as clusters.
+    has the ids of the schema's units, variances are those of units as clusters. A column of
+    `weights` above 0 enters least squares alone.
 
     Raises InputError for a formula with nothing before "~" or an unknown column.
     """
@@ -94,17 +96,20 @@ def fit_formula(
         whole = open_frame(table)
         called = "(" in outcome and outcome not in whole.columns
         before = read_formula(f"~ {outcome}").columns if called else (outcome,)
-        others = [name for name in whole.columns if name not in before]
+        others = [name for name in whole.columns if name not in (*before, weights)]
         right = dotted(f"~ {predictors}", others)
         unit = linked_by(whole, getattr(schema, "unit", None))
-        used = [*before, *read_formula(right).columns, *filter(None, [unit])]
-        frame = complete_records(whole, used, schema)
+        named = filter(None, (unit, weights))
+        frame = complete_records(whole, [*before, *read_formula(right).columns, *named], schema)
         if family == "logistic" and outcome in frame.columns and frame[outcome].dtype == nw.Boolean:
             frame = frame.with_columns(nw.col(outcome).cast(nw.Int8))
         y = _called(frame, outcome) if called else numeric_column(frame, outcome, role="formula")
         design = make_design(frame, right, outcome=outcome)
         dropped, X = len(whole) - len(frame), design.matrix
         if family == "gaussian":
+            if weights is not None:
+                root = np.sqrt(frame[weights].to_numpy())
+                X, y = X * root[:, None], y * root
             fit = replace(least_squares(X, y, design.names), dropped=dropped)
             means, weight = X @ fit.coefficients, np.ones(len(y))
         else:

@@ -33,7 +33,7 @@ _HEAVIEST: Final = 4.0
 
 
 @contextmanager
-def _seen_noise() -> Iterator[list[Floats]]:
+def seen_noise() -> Iterator[list[Floats]]:
     """Numbers over the scale of their noise, an array for each call; nothing gets any noise."""
     seen: list[Floats] = []
 
@@ -74,7 +74,7 @@ class Tables(_Shown):
         y, w = np.repeat(np.array(outcomes, dtype=np.float64), self.each, axis=0).T
         area = np.where(y > 0.0, "a", "b")
         home = np.repeat(np.arange(len(outcomes)), self.each)
-        with _seen_noise() as seen:
+        with seen_noise() as seen:
             table = tabulate(
                 [_MADE] * 2,
                 by={"area": ["a", "b"]},
@@ -120,7 +120,7 @@ class NoisyRows(_Shown):
     def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """The number of records over the scale of its noise."""
         draws = np.zeros((4, 3))
-        with _seen_noise() as seen, warnings.catch_warnings(action="ignore"):
+        with seen_noise() as seen, warnings.catch_warnings(action="ignore"):
             release = synthesize(
                 pl.DataFrame({"y": outcomes}, schema={"y": pl.Float64}),
                 outcome="y",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from pyvws._base.checks import Floats
 from pyvws.privacy.discrete_noise import add_discrete_gaussian, add_discrete_laplace
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation._seen_noise import NoisyRows, Tables
+from pyvws_validation._verified_losses import VerifiedRuns
 from pyvws_validation.cases.guarantee import ComputedLoss
 from pyvws_validation.report import Measurement
 
@@ -78,7 +79,11 @@ _BASES: Final = (((0.5, 1.0), (-0.5, 2.0)), ((1.0, 4.0), (1.0, 4.0), (-1.0, 4.0)
 _EXTREMES: Final = ((1.0, 4.0), (-1.0, 4.0), (0.0, 0.0), (1e300, 1e300), (-1e300, 3.0))
 # A record replaced takes a weight from one cell to another, but for the mean's sum in it.
 _TABLES: Final = {"leave-one-out": 0.999, "replace-one": 0.999}
+_NEIGHBOURS: Final[tuple[Literal["loo", "replace"], ...]] = ("loo", "replace")
 _ROWS: Final = {"leave-one-out": 0.999, "replace-one": 0.0}
+_VERIFIED: Final = {"leave-one-out": 0.9, "replace-one": 0.999}
+_AGREES, _FAR_OFF = (5.0, 5.0), (9.0, 9.0)
+_UNITS: Final[Any] = (_AGREES, _FAR_OFF, (5.0,), ("?", "1e300"), (5.0,) * 9)
 
 CASES: Final[tuple[ComputedLoss | DrawnNoise, ...]] = (
     *(
@@ -97,6 +102,18 @@ CASES: Final[tuple[ComputedLoss | DrawnNoise, ...]] = (
         runs=NoisyRows(bases=((0.0, 1.0), (1.0, 1.0, 3.0)), extremes=(-1e300, 0.0, 2.0)),
         share=_ROWS,
         epsilons=(0.5, 4.0),
+    ),
+    *(
+        ComputedLoss(
+            id=f"guarantee/verification-{name}",
+            paper="canonne2020",
+            runs=VerifiedRuns(
+                bases=((_AGREES,), (_AGREES, _FAR_OFF, _FAR_OFF)), extremes=_UNITS, neighbours=name
+            ),
+            share=_VERIFIED,
+            epsilons=(0.5, 4.0),
+        )
+        for name in _NEIGHBOURS
     ),
     *(DrawnNoise(id=f"guarantee/drawn-noise-{scale:g}", scale=scale) for scale in (0.4, 2.0, 50.0)),
 )

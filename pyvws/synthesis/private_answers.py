@@ -139,13 +139,13 @@ class ColumnCells:
         return CountedValues(counts, values)
 
     def found(
-        self, sold: CountedValues, *, least: int, apart: int, beside: int, last: int
+        self, sold: CountedValues, *, least: int, apart: int, zero: int, beside: int, last: int
     ) -> FoundValues:
         """What noisy counts tell: bins and decades of at least a count, and those `beside` them.
 
         A bin of small whole numbers also stands out where one of its numbers does. These go from
         the first to the last of at least the count `apart`, and on to neighbours of the count
-        `last`. 0 stands out from `apart` on.
+        `last`. 0 stands out from the count `zero` on.
         """
         cells, units = sold.cells, sold.cells[self._units : self._numbers]
         bins = cells[self._numbers : self._dates].reshape(self.groups, _BINS).copy()
@@ -163,7 +163,7 @@ class ColumnCells:
         noise = np.sqrt((noises[kept] ** 2).sum(axis=0))
         of_bins = bins[kept].sum(axis=0)
         of_kept = stand[kept].any(axis=0) | ((of_bins >= least * noise) & (noise > 0.0))
-        of_kept[_ZERO] |= len(kept) > 0 and of_bins[_ZERO] >= apart * noise[_ZERO]
+        of_kept[_ZERO] |= len(kept) > 0 and of_bins[_ZERO] >= zero * noise[_ZERO]
         hull = _hull(of_bins, of_kept, of_bins >= beside * noise)
         of_dates = cells[self._dates :]
         decades = _hull(of_dates, of_dates >= least, of_dates >= beside)

@@ -35,8 +35,9 @@ from pyvws.tables.schema.schema import Schema
 _RECORDS: Final = "records"
 _FALSE: Final = 0.001  # The chance that noise alone makes any bin of a column stand out,
 _APART: Final = 0.003  # that it makes a small whole number stand out,
+_OF_ZERO: Final = 0.01  # or 0 among larger numbers,
 _BESIDE: Final = 0.05  # and that it adds the bin beside those that do,
-_LAST: Final = 0.3  # or such a number beside those that do.
+_LAST: Final = 0.2  # or such a number beside those that do.
 _OF_RECORDS: Final = 0.25  # The share of the number of records in that of a column.
 _OF_THRESHOLDS: Final = 0.5  # The share of delta that thresholds take.
 
@@ -204,7 +205,7 @@ class _Purchase:
         for name, own in self.cells.items():
             good = _of_values(name)
             sold = seller.values(good, partial(_counted, own, name))
-            chances = {"apart": _APART, "beside": _BESIDE, "last": _LAST}
+            chances = {"apart": _APART, "zero": _OF_ZERO, "beside": _BESIDE, "last": _LAST}
             counts = {kind: self._tail(chance, good) for kind, chance in chances.items()}
             found = own.found(sold, least=self.false(name), **counts)
             columns[name] = with_answers(self.columns[name], found)

@@ -10,10 +10,9 @@ U^2 sum_q 1 / (2 sigma_q^2)-zCDP [canonne2020]. Replaced units cost twice that.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -38,7 +37,7 @@ _MOST_WEIGHT: Final = (
     512  # Whole weight of the table of most noise, of which others' are multiples.
 )
 _SAME: Final = 1e-9  # Relative: far above the rounding of scales.
-_OF_PARTS: Final = 1024  # Units of so many records have scales that make whole numbers fine.
+_OF_PARTS: Final = 1024  # Units of so many records are priced by normal noise.
 _OF_FIRST: Final = 0.02  # Share of the count that chooses what is counted.
 
 
@@ -57,8 +56,8 @@ class Budget:
     cap : int
         The most records U of one unit.
     adaptive : bool
-        Whether the counts choose others that follow, or follow others: then delta follows from rho,
-        which adds up.
+        Whether the counts choose others that follow, or follow others: then delta follows from
+        normal noise, whose squared shifts add up.
 
     Raises
     ------
@@ -115,7 +114,7 @@ class Noise:
         The zCDP that Gaussian noise has; larger = less private.
     conversion : {"", "privacy-loss", "zcdp", "normal"}
         How (epsilon, delta) follows: from the distribution of the loss, exactly, from rho, or from
-        normal noise where scales are large.
+        normal noise where units are large or counts choose others.
     others : mapping of str to Noise
         The noise of other lists of tables, of which a run may take one in the place of this.
     """
@@ -170,10 +169,11 @@ def noise_of_lists(
     if budget.pure:
         return {name: _laplace(budget, of) for name, of in weights.items()}
     moved = [[*of.values()] * budget.moved for of in weights.values()]
+    most = max(max(of.values()) for of in weights.values())
     u, conversion = _unit(
-        budget, W * budget.moved, lambda u: composed_delta(u, moved[0], budget.epsilon)
+        budget, W * budget.moved, most, lambda u: composed_delta(u, moved[0], budget.epsilon)
     )
-    if conversion == "privacy-loss":  # Under zCDP costs add up, whatever chooses what follows.
+    if conversion == "privacy-loss":  # Else costs add up, whatever chooses what follows.
         rests, less = [[*of.values()][1:] for of in weights.values()], _OPEN
         while chosen_delta(u, own, rests, budget.epsilon) > budget.delta:
             u, less = u * (1.0 - less), 2.0 * less
@@ -202,27 +202,44 @@ def _laplace(budget: Budget, weights: Mapping[str, int]) -> Noise:
 def _gaussian(budget: Budget, weights: Mapping[str, int]) -> Noise:
     """Scales of the largest u, 1 / sigma_q^2 = w_q u, at which delta is kept."""
     moved = [*weights.values()] * budget.moved
-    u, conversion = _unit(budget, sum(moved), lambda u: composed_delta(u, moved, budget.epsilon))
+    u, conversion = _unit(
+        budget, sum(moved), max(moved), lambda u: composed_delta(u, moved, budget.epsilon)
+    )
     return _of_unit(budget, weights, u, conversion)
 
 
-def _unit(budget: Budget, W: int, delta: Callable[[float], float]) -> tuple[float, str]:
-    """The largest u at which delta is kept, and how it follows from the noise."""
-    half = 0.5 * budget.cap**2 * W
-    u = _largest(lambda u: delta_of_rho(half * u, budget.epsilon), budget.delta)
-    if budget.adaptive:
-        return u, "zcdp"
-    if budget.cap >= _OF_PARTS:
-        normal = partial(_of_normal, budget, half, W)
-        return _largest(normal, budget.delta, start=u), "normal"
+def _unit(
+    budget: Budget, W: int, most: int, delta: Callable[[float], float]
+) -> tuple[float, str]:
+    """The largest u at which delta is kept, and how it follows from the noise.
+
+    Weights of counts that move add up to W, and `most` is the largest one.
+    """
+    square = budget.cap**2 * W
+    u = _largest(lambda u: delta_of_rho(0.5 * square * u, budget.epsilon), budget.delta)
+    if _is_normal(budget):
+        return _largest(
+            lambda u: normal_delta(_shift(square * u, most * u), budget.epsilon),
+            budget.delta,
+            start=u,
+        ), "normal"
     if budget.cap > 1:  # A unit of several records moves counts in more than one way.
         return u, "zcdp"
     return _largest(delta, budget.delta, start=u), "privacy-loss"
 
 
-def _of_normal(budget: Budget, half: float, W: float, u: float) -> float:
-    """delta of rho = half u; 1 / sigma_q^2 add up to W u, and a unit moves at most `cap` cells."""
-    return normal_delta(half * u, budget.epsilon, budget.cap * W * u)
+def _is_normal(budget: Budget) -> bool:
+    """Whether delta follows from normal noise."""
+    return budget.adaptive or budget.cap >= _OF_PARTS
+
+
+def _shift(square: float, most: float) -> float:
+    """By how much counts move, in deviations of the normal noise within their discrete noise.
+
+    `square` is the sum of d^2 / sigma_q^2 over counts that move by d, and `most` the largest
+    1 / sigma_q^2. The normal noise has the variance sigma_q^2 - 2.
+    """
+    return math.sqrt(square / (1.0 - 2.0 * most)) if most < 0.5 else math.inf
 
 
 def _of_unit(budget: Budget, weights: Mapping[str, int], u: float, conversion: str) -> Noise:
@@ -261,17 +278,14 @@ def epsilon_of(budget: Budget, scales: Iterable[float]) -> float:
         return 0.0
     if budget.pure:
         return float(sum(map(budget.price, given.tolist()), Fraction(0)))
-    rho = _rho(budget, given.tolist())
+    rho, shift = _rho(budget, given.tolist()), _shift_of(budget, given.tolist())
     u, weights = _multiples(given**-2.0)
     moved = weights * budget.moved
 
     def delta_at(epsilon: float) -> float:
-        if budget.cap >= _OF_PARTS and not budget.adaptive:
-            cells = budget.cap * budget.moved  # Of a set, that a neighbour moves at most.
-            return normal_delta(rho, epsilon, cells * float((given**-2.0).sum()))
-        if budget.cap > 1 or budget.adaptive:
-            return delta_of_rho(rho, epsilon)
-        return composed_delta(u, moved, epsilon)
+        if _is_normal(budget):
+            return normal_delta(shift, epsilon)
+        return delta_of_rho(rho, epsilon) if budget.cap > 1 else composed_delta(u, moved, epsilon)
 
     return _least(lambda epsilon: delta_at(epsilon) <= budget.delta, start=budget.epsilon)
 
@@ -283,21 +297,20 @@ def epsilon_after(
 
     `scales` are those of the noise of what was sold before, where a unit has one record, and `own`
     those of the run; else whatever it may count within its budget. Both budgets are `adaptive`.
-    zCDP adds up, whatever chooses what follows: rho of any counts within a budget is at most
-    the largest at which its delta is kept. Never above the sum of both epsilons, which pure costs
-    have, nor below one of them; larger = less private.
+    Squares of shifts add up, whatever chooses what follows: that of any counts within a budget is
+    at most the largest at which its delta is kept. Never above the sum of both epsilons, which pure
+    costs have, nor below one of them; larger = less private.
     """
-    known = [*scales]
-    if own is None:
-        apart, rho = run.epsilon + before.epsilon, None if run.pure else _most_rho(run)
-    else:
-        sold = [*own]
-        apart, rho = epsilon_of(run, sold) + epsilon_of(before, known), _rho(run, sold)
-    if run.pure or before.pure or rho is None:
+    known, sold = [*scales], None if own is None else [*own]
+    apart = run.epsilon + before.epsilon
+    if sold is not None:
+        apart = epsilon_of(run, sold) + epsilon_of(before, known)
+    if run.pure or before.pure:
         return apart
-    rho += max(_most_rho(before), _rho(before, known))
+    of_run = _most_shift(run) if sold is None else _shift_of(run, sold)
+    both = math.hypot(of_run, max(_most_shift(before), _shift_of(before, known)))
     delta = run.delta + before.delta
-    most = _least(lambda epsilon: delta_of_rho(rho, epsilon) <= delta, start=apart)
+    most = _least(lambda epsilon: normal_delta(both, epsilon) <= delta, start=apart)
     return min(apart, max(most, run.epsilon, before.epsilon))
 
 
@@ -305,9 +318,14 @@ def _rho(budget: Budget, scales: Iterable[float]) -> float:
     return float(sum(map(budget.price, scales), Fraction(0)))
 
 
-def _most_rho(budget: Budget) -> float:
-    """The rho that counts of an adaptive budget have at most."""
-    return (1.0 + _OPEN) * _largest(lambda x: delta_of_rho(x, budget.epsilon), budget.delta)
+def _shift_of(budget: Budget, scales: Sequence[float]) -> float:
+    """`_shift` of the counts that a neighbour moves under noise of these scales."""
+    return _shift(2.0 * _rho(budget, scales), min(scales) ** -2.0)
+
+
+def _most_shift(budget: Budget) -> float:
+    """The `_shift` that counts of an adaptive budget have at most."""
+    return (1.0 + _OPEN) * _largest(lambda x: normal_delta(x, budget.epsilon), budget.delta)
 
 
 def _multiples(inverse: Floats) -> tuple[float, list[int]]:

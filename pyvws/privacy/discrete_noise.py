@@ -34,6 +34,8 @@ LEAST_DELTA: Final = 1e-10
 _ROUNDING: Final = 1e-13  # More than the sums of a transform lose, which are of size 1e-15.
 _DEVIATIONS: Final = 38.0  # Gaussian noise beyond so many has no probability that doubles hold.
 _TAIL: Final = 38.0  # Nats: exp(-38) is below the rounding of a probability.
+_FACTORS: Final = 1e-7  # Nats: more than 6e9 exp(-4 pi^2).
+_LOST: Final = 1e-16  # More than the normal distribution function loses, at most about 1.
 _FAR: Final = 500.0  # Nats: nothing has so large a negative loss.
 
 
@@ -152,20 +154,19 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
     return math.exp(min(0.0, float(log_delta.min())))
 
 
-def normal_delta(rho: float, epsilon: float, fine: float) -> float:
-    """A delta at `epsilon` of rho-zCDP counts under discrete Gaussian noise of large scales s_q.
+def normal_delta(mu: float, epsilon: float) -> float:
+    """A delta at `epsilon` of discrete Gaussian noise, whatever chooses its scales; larger = riskier.
 
-    Normal noise that is rounded is a function of normal noise, whose delta is known [balle2018].
-    Its probabilities are those of discrete noise up to a factor: E exp(-(2 z t + t^2) / (2 s^2))
-    over t in [-1/2, 1/2] lies between exp(-1 / (8 s^2)) and exp(z^2 / (24 s^4)). A shift is at most
-    mu s_q, so |z| is taken up to (14 + mu) s_q. Beyond lies less than 1e-40. `fine` is the sum of
-    1 / s_q^2 over all counts that a neighbour moves; larger = riskier.
+    Discrete noise of variance 2 around normal noise of variance s^2 - 2 has the probabilities of
+    discrete noise of variance s^2, up to a factor of 1 + 6 exp(-4 pi^2) at most [peikert2010]. The
+    first reads normal noise alone. So a count that moves by d costs what normal noise costs whose
+    mean moves by d / sqrt(s^2 - 2) deviations [balle2018]. `mu` is the root of the sum of their
+    squares, over counts that earlier ones choose too [zhu2022]. The factors of 10^9 counts
+    that move are in the result.
     """
-    mu = math.sqrt(2.0 * rho)
-    apart = (14.0 + mu) ** 2 / 24.0 * fine
-    left = epsilon - 2.0 * apart
-    upper = _below(0.5 * mu - left / mu) - math.exp(left) * _below(-0.5 * mu - left / mu)
-    return min(1.0, math.exp(apart) * max(upper, 0.0) + 1e-40)
+    left = epsilon - 2.0 * _FACTORS
+    upper = _below(0.5 * mu - left / mu) - math.exp(min(left, _FAR)) * _below(-0.5 * mu - left / mu)
+    return min(1.0, math.exp(_FACTORS) * max(upper, 0.0) + _LOST)
 
 
 def _below(x: float) -> float:

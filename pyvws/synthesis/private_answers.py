@@ -33,6 +33,7 @@ Bools = NDArray[np.bool_]
 
 _FIRST, _LAST = -20, 60  # Powers of 2 that bins of numbers begin with, from the first one on.
 _BINS: Final = 2 * (_LAST - _FIRST) + 1
+_ZERO: Final = _BINS // 2
 _UNITS: Final = 32  # Whole numbers from 0 on that have a cell each in the place of their bins.
 _MOST_DECIMALS: Final = 4  # More count as these, and a column that has them has no decimals.
 _DECADES: Final = (190, 209)  # Of dates that nobody said are dates; others count as the ends.
@@ -41,7 +42,7 @@ _START: Final = "2000-01-01"
 _MOST_WHOLE: Final = 40  # Whole numbers that are levels; more are a number.
 _MOST_CODES: Final = 5  # Values beside numbers that are missing codes.
 _WIDE: Final = 16.0  # The largest number over the smallest one from which on scales are log.
-_HEAP: Final = 0.05  # The share of numbers that are 0 from which on 0 is a point of mass.
+_HEAP: Final = 0.03  # The share of numbers that are 0 from which on 0 is a point of mass.
 _NO_VALUE: Final = ("\0", "\ufffd")  # What readers put in the place of cells that are no value.
 _PADDED: Final = re.compile(r"\s*[-+]?0[0-9]")  # 007 is a code.
 
@@ -137,11 +138,14 @@ class ColumnCells:
                 counts[place] += number
         return CountedValues(counts, values)
 
-    def found(self, sold: CountedValues, *, least: int, beside: int, last: int) -> FoundValues:
-        """What noisy counts tell: bins and decades of at least a count, and their neighbours.
+    def found(
+        self, sold: CountedValues, *, least: int, apart: int, zero: int, beside: int, last: int
+    ) -> FoundValues:
+        """What noisy counts tell: bins and decades of at least a count, and those `beside` them.
 
-        A bin of small whole numbers also stands out where one of its numbers does, and the `last`
-        of them is the one with that count.
+        A bin of small whole numbers also stands out where one of its numbers does. These go from
+        the first to the last of at least the count `apart`, and on to neighbours of the count
+        `last`. 0 stands out from the count `zero` on.
         """
         cells, units = sold.cells, sold.cells[self._units : self._numbers]
         bins = cells[self._numbers : self._dates].reshape(self.groups, _BINS).copy()
@@ -159,9 +163,11 @@ class ColumnCells:
         noise = np.sqrt((noises[kept] ** 2).sum(axis=0))
         of_bins = bins[kept].sum(axis=0)
         of_kept = stand[kept].any(axis=0) | ((of_bins >= least * noise) & (noise > 0.0))
+        of_kept[_ZERO] |= len(kept) > 0 and of_bins[_ZERO] >= zero * noise[_ZERO]
         hull = _hull(of_bins, of_kept, of_bins >= beside * noise)
         of_dates = cells[self._dates :]
         decades = _hull(of_dates, of_dates >= least, of_dates >= beside)
+        small = _hull(units, units >= apart, units >= last)
         first = 0 if self.decades is None else self.decades[0]
         return FoundValues(
             levels=tuple(sold.values),
@@ -169,8 +175,8 @@ class ColumnCells:
             empty=bool(cells[0] >= least),
             bins=None if hull is None else hull.ends,
             of_bins=0 if hull is None else hull.count,
-            zeros=int(of_bins[_BINS // 2]) if len(kept) else 0,
-            units=tuple((units >= last).tolist()),
+            zeros=int(of_bins[_ZERO]) if len(kept) else 0,
+            units=None if small is None else small.ends,
             decimals=int(kept.max()) if len(kept) else 0,
             decades=None if decades is None else (first + decades.ends[0], first + decades.ends[1]),
             of_decades=0 if decades is None else decades.count,
@@ -201,13 +207,13 @@ def _bin_of(number: float) -> int:
     """The bin of a number: zero in the middle, and one for each power of 2 on both sides."""
     power = min(math.frexp(number)[1] - 1, _LAST - 1) if number else _FIRST - 1
     if power < _FIRST:
-        return _BINS // 2
-    return _BINS // 2 + (1 if number > 0 else -1) * (power - _FIRST + 1)
+        return _ZERO
+    return _ZERO + (1 if number > 0 else -1) * (power - _FIRST + 1)
 
 
 def _ends(bins: tuple[int, int], *, whole: bool) -> tuple[float, float]:
     """The lowest and the highest number of bins."""
-    low, high = (place - _BINS // 2 for place in bins)
+    low, high = (place - _ZERO for place in bins)
     step = 1.0 if whole else 0.0
 
     def begin(place: int) -> float:  # Of a bin of positive numbers.
@@ -234,7 +240,7 @@ class FoundValues:
     """What the noisy counts of a column tell: values that were sold, bins, decimals and decades.
 
     Each kind has its noisy count beside it. `empty` says that empty cells stand out, and `units`
-    which small whole numbers have records beyond the noise.
+    has the first and the last small whole number that do.
     """
 
     levels: tuple[str, ...] = ()
@@ -243,7 +249,7 @@ class FoundValues:
     bins: tuple[int, int] | None = None
     of_bins: int = 0
     zeros: int = 0
-    units: tuple[bool, ...] = ()
+    units: tuple[int, int] | None = None
     decimals: int = 0
     decades: tuple[int, int] | None = None
     of_decades: int = 0
@@ -254,10 +260,9 @@ class FoundValues:
         if self.bins is None or self.decimals:
             return ()
         low, high = map(int, _ends(self.bins, whole=True))
-        while low < min(high, len(self.units)) and low >= 0 and not self.units[low]:
-            low += 1
-        while max(low, 0) < high < len(self.units) and not self.units[high]:
-            high -= 1
+        if self.units is not None:
+            low = self.units[0] if 0 <= low < _UNITS else low
+            high = self.units[1] if 0 <= high < _UNITS else high
         return tuple(map(str, range(low, high + 1))) if high - low < _MOST_WHOLE else ()
 
 

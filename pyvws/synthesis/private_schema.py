@@ -34,8 +34,10 @@ from pyvws.tables.schema.schema import Schema
 
 _RECORDS: Final = "records"
 _FALSE: Final = 0.001  # The chance that noise alone makes any bin of a column stand out,
-_BESIDE: Final = 0.1  # and that it adds the bin beside those that do.
-_LAST: Final = 0.3  # The same of a small whole number at the end of such bins.
+_APART: Final = 0.003  # that it makes a small whole number stand out,
+_OF_ZERO: Final = 0.01  # or 0 among larger numbers,
+_BESIDE: Final = 0.05  # and that it adds the bin beside those that do,
+_LAST: Final = 0.2  # or such a number beside those that do.
 _OF_RECORDS: Final = 0.25  # The share of the number of records in that of a column.
 _OF_THRESHOLDS: Final = 0.5  # The share of delta that thresholds take.
 
@@ -203,8 +205,9 @@ class _Purchase:
         for name, own in self.cells.items():
             good = _of_values(name)
             sold = seller.values(good, partial(_counted, own, name))
-            beside, last = self._tail(_BESIDE, good), self._tail(_LAST, good)
-            found = own.found(sold, least=self.false(name), beside=beside, last=last)
+            chances = {"apart": _APART, "zero": _OF_ZERO, "beside": _BESIDE, "last": _LAST}
+            counts = {kind: self._tail(chance, good) for kind, chance in chances.items()}
+            found = own.found(sold, least=self.false(name), **counts)
             columns[name] = with_answers(self.columns[name], found)
             goods[good] = {
                 "scale": seller.scale(good),

@@ -155,10 +155,10 @@ def test_each_of_several_lists_costs_the_budget_with_the_count_that_chooses_it(l
         assert 0.98 * epsilon <= cost <= epsilon * (1.0 + 1e-4)
 
 
-@given(st.floats(30.0, 3_000.0), st.integers(1, 20), st.floats(0.2, 3.0))
-def test_rounded_normal_noise_bounds_discrete_noise(scale: float, counts: int, epsilon: float):
-    rho, fine = 0.5 * counts / scale**2, counts / scale**2
-    assert normal_delta(rho, 1.1 * epsilon, fine) <= normal_delta(rho, epsilon, fine)
-    assert normal_delta(rho, epsilon, fine) <= normal_delta(2.0 * rho, epsilon, fine)
+@given(st.floats(1.6, 3_000.0), st.integers(1, 20), st.floats(0.2, 3.0))
+def test_normal_noise_within_bounds_discrete_noise(scale: float, counts: int, epsilon: float):
+    mu = math.sqrt(counts / (scale**2 - 2.0))
+    assert normal_delta(mu, 1.1 * epsilon) <= normal_delta(mu, epsilon)
+    assert normal_delta(mu, epsilon) <= normal_delta(2.0 * mu, epsilon)
     exact = composed_delta(1.0 / scale**2, [1] * counts, epsilon)
-    assert normal_delta(rho, epsilon, fine) >= exact - 1e-11
+    assert normal_delta(mu, epsilon) >= exact - 1e-11

@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 import polars as pl
-from scipy.optimize import minimize_scalar
+from scipy.stats import norm
 
 from pyvws.privacy import seller
 from pyvws.privacy.budget import MOVED, Budget, Noise, noise_of
@@ -32,8 +32,9 @@ from pyvws_validation._counted_losses import gaussian_loss, hockey_stick, loss_d
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation.report import Measurement
 
-_BY_RHO: Final = 0.85  # The conversion from rho, by which costs add up whatever chooses what
-_DELTA_BY_RHO: Final = 0.15  # follows, leaves so much of the claim unused, or less.
+_LEAST: Final = 0.9  # The share of a claim that a computed loss must reach,
+_LEAST_DELTA: Final = 0.2  # and of delta: thresholds are rounded up, and noise has 2 of variance less.
+_WITHIN: Final = 2.0  # The variance of discrete noise around the normal noise that is priced.
 _STEPS: Final = 2_000
 _REACH: Final = 10.0  # Deviations that a threshold is searched in.
 _LONE: Final = "q"
@@ -205,31 +206,26 @@ class PaidLoss(MeasuredRow):
                 moves = [*moves, *[(1.0, beside)] * budget.moved]
             whole = max(whole, _failing(tuple(moves), together, step) + of_lone)
         high = 1.0 + _ROUNDING
-        used = _BY_RHO if self.delta else 0.97
-        measured = [Measurement("loss", most, used * paid.epsilon, paid.epsilon * high)]
+        measured = [Measurement("loss", most, (_LEAST if self.delta else 0.97) * paid.epsilon, paid.epsilon * high)]
         if self.delta:
             measured += [
                 Measurement("delta of thresholds", failing, 0.45 * stated, stated * high),
-                Measurement("delta", whole, _DELTA_BY_RHO * stated_delta, stated_delta * high),
+                Measurement("delta", whole, _LEAST_DELTA * stated_delta, stated_delta * high),
                 Measurement(
-                    "delta by rho",
-                    _by_rho([*scales.values()], MOVED[self.neighbours], paid.epsilon) + stated,
-                    0.98 * paid.delta,
+                    "delta by normal noise",
+                    _by_normal([*scales.values()], MOVED[self.neighbours], paid.epsilon) + stated,
+                    0.9 * paid.delta,
                     paid.delta * high,
                 ),
             ]
         return Findings(tuple(measured))
 
 
-def _by_rho(scales: list[float], moved: int, epsilon: float) -> float:
-    """The delta that zCDP of these counts gives, by the least over orders [canonne2020]."""
-    rho = moved * sum(0.5 / scale**2 for scale in scales)
-
-    def log_delta(x: float) -> float:
-        a = 1.0 + math.exp(x)
-        return (a - 1.0) * (a * rho - epsilon) + a * math.log1p(-1.0 / a) - math.log(a - 1.0)
-
-    return math.exp(minimize_scalar(log_delta, bounds=(-3.0, 8.0), method="bounded").fun)
+def _by_normal(scales: list[float], moved: int, epsilon: float) -> float:
+    """The delta of the normal noise that is a part of discrete noise of these scales."""
+    mu = math.sqrt(moved * sum(1.0 / (scale**2 - _WITHIN) for scale in scales))
+    tails = norm.sf(epsilon / mu - 0.5 * mu), norm.sf(epsilon / mu + 0.5 * mu)
+    return float(tails[0] - math.exp(epsilon) * tails[1])
 
 
 @cache

@@ -40,7 +40,7 @@ def combine(
     from pyvws.commands._tables import read_synthetic, rule_of_files
     from pyvws.errors import InputError
     from pyvws.evaluation.combining_rules import combine_formula, rule_named
-    from pyvws.evaluation.counted_cells import is_measured, measured_columns
+    from pyvws.evaluation.counted_cells import are_measured
     from pyvws.evaluation.regression_utility import left_out
     from pyvws.report.output_folder import counts_beside, refuse_systematic
 
@@ -68,7 +68,7 @@ def combine(
             for name in datasets[0].columns
             if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", formula)
         ]
-        counted = is_measured(named, measured_columns(counts.sets))
+        counted = are_measured(named, counts.sets)
     rows = {
         name: {
             "estimate": combined.estimate,

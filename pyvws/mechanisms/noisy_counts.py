@@ -158,7 +158,7 @@ class NoisyCounts(MechanismBase):
     )
     totals: str | None = setting(
         None,
-        "A public table of published totals, with columns and `total`, that records meet.",
+        "A public table of published totals that records meet.",
         more="In Python a frame too.",
     )
 

@@ -14,13 +14,12 @@ import pyvws as vws
 from pyvws import InputError, combine
 from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.counted_cells import (
+    COLUMNS,
     CountedFigures,
+    are_measured,
     counted_cells,
-    is_measured,
-    measured_columns,
     noise_probabilities,
 )
-from pyvws.evaluation.joined_tables import COLUMNS
 from pyvws.evaluation.public_cells import CellStatistic
 
 
@@ -161,20 +160,9 @@ def test_columns_of_sets_by_a_loop(sets):
     """Each set has the columns of its name; one with a cut has none of their own cells."""
     names = [":".join("d/3" if part == "/" else part for part in one) for one in sets]
     plain = [{*one} for one in sets if "/" not in one]
-    found = measured_columns(names)
-    assert all(one in plain for one in found)
-    assert all(one in found for one in plain)
     for columns in itertools.chain.from_iterable(itertools.combinations("abc", k) for k in (1, 2)):
-        assert is_measured(columns, found) == any({*columns} <= one for one in plain)
-
-
-def test_a_set_with_coarser_cuts_counted_no_cells_of_the_columns():
-    sets = measured_columns(["records", "a:b", "b:c/3/6", "d"])
-    assert sets == [{"a", "b"}, {"d"}]
-    assert is_measured(["b"], sets)
-    assert is_measured(["b", "a"], sets)
-    assert not is_measured(["c"], sets)
-    assert not is_measured(["a", "d"], sets)
+        assert are_measured(columns, names) == any({*columns} <= one for one in plain)
+    assert not are_measured(["records"], ["records", "a:b"])
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=9), st.floats(0.0, 3.0))

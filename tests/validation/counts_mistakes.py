@@ -337,6 +337,18 @@ def sets_of_the_table(measured: Any) -> Any:
     return wrong
 
 
+def totals_of_the_table(measured: Any) -> Any:
+    """The totals that records meet are larger where the table has more records."""
+
+    def wrong(counting: Any, noise: Any, seller: Any, *, records: Any) -> Any:
+        found, more = measured(counting, noise, seller, records=records), seller._records.number
+        sets = [dataclasses.replace(x, totals=x.totals + more) for x in found.noisy.totals.sets]
+        totals = dataclasses.replace(found.noisy.totals, sets=tuple(sets))
+        return dataclasses.replace(found, noisy=dataclasses.replace(found.noisy, totals=totals))
+
+    return wrong
+
+
 def weights_as_they_are(_: Any) -> Any:
     """Weights beyond their public range are not clipped."""
 
@@ -468,6 +480,10 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     (
         *("weights not clipped", "pyvws.tables.schema.weight:SurveyWeight.read"),
         *(weights_as_they_are, "guarantee/counts-weights"),
+    ),
+    (
+        *("totals of the table", "pyvws.release.noisy_counts:measured", totals_of_the_table),
+        "guarantee/counts-totals",
     ),
     ("squares free", _NOISE_OF, squares_free, "guarantee/counts-weights-delta"),
     (

@@ -193,6 +193,7 @@ class CountedRuns(Runs):
     - `measure`, `tables`: The sets that are counted, and the columns that tables give.
     - `model` {"classes", "conditionals"}: The model that imputes records.
     - `weighted`: Whether a record has a survey weight at its end, so that counts are sums of them.
+    - `totals`: Published totals that records meet.
     """
 
     columns: Mapping[str, Column] = field(default_factory=lambda: COLUMNS)
@@ -205,6 +206,7 @@ class CountedRuns(Runs):
     tables: tuple[str, ...] = ()
     model: str = "classes"
     weighted: bool = False
+    totals: pl.DataFrame | None = None
     known: dict[Any, Floats] = field(default_factory=dict, compare=False, repr=False)
 
     def losses(self, epsilon: float) -> Losses:
@@ -263,6 +265,7 @@ class CountedRuns(Runs):
                     measure=self.measure,
                     tables=self.tables,
                     model=self.model,
+                    totals=self.totals,
                     sweeps=4,
                     classes=2,
                 ),

@@ -243,6 +243,7 @@ _OF_TABLES: Final[dict[str, Any]] = {
 }
 _OF_ONE_SUM: Final = 0.7  # A replaced record of equal weight does not move the sum of weights.
 _WEIGHED: Final[dict[str, Any]] = {"columns": OF_WEIGHTS, "weighted": True}
+_TOTALS: Final = pl.DataFrame({"sex": ["f", "m"], "total": [7.5, 5.0]})
 _UNITS_WEIGHED: Final = (WEIGHED[:1] * 2, WEIGHED[2:4], (*WEIGHED[1:2], *WEIGHED[5:7]))
 _OF_SLOTS: Final[dict[str, Any]] = {"members": SLOTS, "bases": ((), UNITS[1:])}
 _OF_WAVES: Final[dict[str, Any]] = {
@@ -278,6 +279,7 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     _losses("one-column", **_AGES),
     _losses("weights", **_WEIGHED, **_alone(WEIGHED)),
     _losses("weights-delta", delta=DELTA, **_WEIGHED, **_alone(WEIGHED[:3])),
+    _losses("totals", **_WEIGHED, **_alone(WEIGHED[:4]), totals=_TOTALS),
     _losses(
         "weights-replaced", _OF_ONE_SUM, **_WEIGHED, **_alone(WEIGHED[:4]), neighbours="replace"
     ),

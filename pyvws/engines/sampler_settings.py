@@ -24,6 +24,11 @@ class SamplerSettings:
     `target_accept` in (0, 1) trades speed for fewer divergences; larger = smaller steps.
     `grid_range` and `grid_steps` fix the grid of engine grid, which runs no chain. Raises
     InputError for numbers out of range: fewer than 4 draws, 1 chain or 100 of warm-up.
+
+    Examples
+    --------
+    >>> SamplerSettings(draws=500, chains=2).warmup
+    1000
     """
 
     draws: int = setting(1000, "Draws of each chain. More settle the bound better.")

@@ -67,6 +67,24 @@ class UserProgram:
         y_rep a program is refused unless it names them here.
 
     Raises InputError for a program that lacks weights or log_lik, or data that do not fit it.
+
+    Examples
+    --------
+    >>> program = '''
+    ... data { int n; array[n] int y; vector[n] weights; }
+    ... parameters { real<lower=0> rate; }
+    ... model { for (i in 1:n) target += weights[i] * poisson_lpmf(y[i] | rate); }
+    ... generated quantities {
+    ...   vector[n] log_lik;
+    ...   array[n] int y_rep;
+    ...   for (i in 1:n) {
+    ...     log_lik[i] = weights[i] * poisson_lpmf(y[i] | rate);
+    ...     y_rep[i] = poisson_rng(rate);
+    ...   }
+    ... }
+    ... '''
+    >>> UserProgram(program).predicts
+    True
     """
 
     text: str

@@ -65,6 +65,15 @@ class Release:
         is empty while the schema is under review.
     public_tables : mapping of str to polars table
         What `release/` holds beside the datasets, by the name of its file: noisy counts.
+
+    Examples
+    --------
+    >>> import polars as pl, pyvws as vws
+    >>> table = pl.DataFrame({"visits": [3, 5, 8, 4] * 20})
+    >>> asked = {"model": "poisson", "mechanism": "lw", "g": 0.5}
+    >>> release = vws.synthesize(table, outcome="visits", **asked, datasets=1, seed=1)
+    >>> release.datasets[0].height, release.privacy["unit_of_privacy"]
+    (80, 'one record')
     """
 
     datasets: list[Any]

@@ -43,6 +43,12 @@ class Synthesizer(RunSettings):
         Without a mechanism, and for a setting that is out of range.
     MissingDependencyError
         If the engine is not installed; the message says what to install.
+
+    Examples
+    --------
+    >>> run = Synthesizer(outcome="visits", model="poisson", mechanism="lw", datasets=2)
+    >>> run.datasets, run.keep
+    (2, ())
     """
 
     def __new__(cls, **given: Any) -> Self:

@@ -60,6 +60,11 @@ class ExistingFit:
         values alone. Otherwise no release of it has a guarantee.
     chains : int
         Number of chains that the rows come from, one chain after the other.
+
+    Examples
+    --------
+    >>> ExistingFit(np.array([[-1.0, -2.0], [-2.0, -3.0]])).bounds().epsilon
+    6.0
     """
 
     log_lik: Floats
@@ -276,11 +281,12 @@ def from_stanfit(
 
     Parameters
     ----------
-    fit : path or rpy2 object
+    fit : path, rpy2 object or dict
         A stanfit with log_lik among its quantities, a fit of brms or rstanarm, or a matrix of draws
         by records. An array of iterations by chains by records will do too, as
         `loo::extract_log_lik` gives it with merge_chains = FALSE. The y_rep of a stanfit, and the
-        predictive draws of brms and rstanarm, are read too.
+        predictive draws of brms and rstanarm, are read too. A dict has log_lik (S, N) and chains,
+        as the R package of pyvws hands a fit over.
     weights : array_like, shape (N,), optional
         As in `from_log_lik`. A fit of brms or rstanarm has its own, and its log-likelihood holds
         them.
@@ -302,6 +308,11 @@ def from_stanfit(
         If there is no such file, or the file holds none of these; if weights differ from the fit's.
     MissingDependencyError
         If R, rpy2, or the R package that made the fit is missing.
+
+    Examples
+    --------
+    >>> from_stanfit({"log_lik": [[-1.0, -2.0], [-2.0, -3.0]], "chains": 1})
+    ExistingFit(unweighted, 2 draws of 2 records)
     """
     from pyvws.engines.rstan import object_fit, saved_fit
 
@@ -357,6 +368,15 @@ def from_cmdstan_csv(
     ------
     InputError
         If a file is missing, has no log_lik columns, or has another number of them than the first.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     chain = Path(folder, "chain-1.csv")
+    ...     _ = chain.write_text("lp__,log_lik.1,log_lik.2\\n-3,-1,-2\\n-5,-2,-3\\n")
+    ...     from_cmdstan_csv(chain)
+    ExistingFit(unweighted, 2 draws of 2 records)
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     if not paths:

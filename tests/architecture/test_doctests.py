@@ -2,9 +2,12 @@
 
 import doctest
 import importlib
+import inspect
 
 import pytest
 from house import MODULES, unit_of
+
+import pyvws
 
 
 def modules_with_examples():
@@ -26,6 +29,13 @@ def test_public_functions_have_examples():
         "pyvws.risks.identification_risk",
     }
     assert tables | {"pyvws.r_numbers.rarith", "pyvws.evaluation.one_column"} <= set(WITH_EXAMPLES)
+
+
+@pytest.mark.parametrize("name", [n for n in dir(pyvws) if n in pyvws.__all__ and n[0] != "_"])
+def test_names_of_a_first_week_have_an_example(name):
+    made = getattr(pyvws, name)
+    assert ">>> " in (inspect.getdoc(made) or "")
+    assert made.__module__ in WITH_EXAMPLES
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,11 @@ class Column(Entries):
         Entries that a proposal took from the data and that nobody has called public yet.
     private : tuple of str
         The entries that are to be found under noise: those given as "private".
+
+    Examples
+    --------
+    >>> Column(model="table", levels=["owner", "tenant"], missing="N").levels
+    ('owner', 'tenant')
     """
 
     if TYPE_CHECKING:  # What may be given: creation makes tuples of lists, and text of levels.

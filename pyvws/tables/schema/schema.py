@@ -81,6 +81,12 @@ class Schema:
     ------
     InputError
         For predictors that are unknown, dropped, or synthesized later than their column.
+
+    Examples
+    --------
+    >>> age, job = Column(role="public", range=(0, 110)), Column(model="table", levels=["a", "b"])
+    >>> Schema({"age": age, "job": job}).predictors_of("job")
+    ('age',)
     """
 
     columns: Mapping[str, Column]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,7 +59,7 @@ class Asked:
 
 def answers(
     file: Path, questions: Sequence[tuple[str, str]], runs: int, epsilon: float = 0.5
-) -> list[Asked]:
+) -> Iterator[Asked]:
     """Each question as it is, and moved by three tolerances, asked so many times."""
     whole = Schema.read(SCHEMA)
     columns = {name: replace(whole.columns[name], predictors=(), part=None) for name in COLUMNS}
@@ -71,7 +71,7 @@ def answers(
         datasets=3,
     )
     records = coded_records(schema, table.as_written, COLUMNS)
-    units, budget, found = np.arange(len(records)), Budget(epsilon=epsilon), []
+    units, budget = np.arange(len(records)), Budget(epsilon=epsilon)
     for formula, within in questions:
         asked = question(made.datasets, schema, formula, within=within, scale=budget.scale())
         fit = fit_formula(records, formula)
@@ -82,8 +82,7 @@ def answers(
                 own.answer(agreeing_parts(own, records, units, budget)) for _ in range(runs)
             )
             shares = {answer: told[answer] / runs for answer in (YES, NO, CANNOT_TELL)}
-            found.append(Asked(own, abs(own.estimate - exact) / own.within, shares))
-    return found
+            yield Asked(own, abs(own.estimate - exact) / own.within, shares)
 
 
 def main() -> None:

@@ -65,4 +65,4 @@ def verify(
         coefficient=coefficient,
         parts=parts,
     )
-    tell(*found.sheets, quiet=quiet, as_json=as_json)
+    tell(found.sheet, quiet=quiet, as_json=as_json)

@@ -73,8 +73,8 @@ class VerificationAnswer(InSheets):
     privacy: dict[str, Any]
 
     @property
-    def sheets(self) -> list[Sheet]:
-        """One sheet, with the answer first."""
+    def sheet(self) -> Sheet:
+        """The figures, with the answer first."""
         asked, told = self.question, self.question.told()
         least = asked.least_within
         why = f"a tolerance of {least:.4g} or more" if asked.within < least else "more epsilon"
@@ -102,7 +102,7 @@ class VerificationAnswer(InSheets):
         rows = [(name, shown[key]) for key, name in names.items()]
         title = f"{asked.coefficient} of {asked.formula}: within the tolerance?"
         facts = {**first, **told, **cost}
-        return [Sheet(title, ("figure", "value"), rows, notes=notes, facts=facts)]
+        return Sheet(title, ("figure", "value"), rows, notes=notes, facts=facts)
 
 
 def verify(
@@ -271,7 +271,7 @@ class _Agency:
             if undo is not None:
                 shutil.rmtree(undo)
             left = max(left, Decimal(0))
-            raise InputError.by("verify-beyond-budget", most=self.most, left=f"{left:g}")
+            raise InputError.by("verify-beyond-budget", most=self.most, left=f"{float(left):g}")
 
     def statements(self) -> tuple[dict[str, Any], ...]:
         """The statements of the release and of its answers."""

@@ -68,6 +68,7 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.combining_rules.rule_named": "words",
     "evaluation.needs_met.needs_met": "figures with tests of their own, of what a release holds",
     "evaluation.released_folder.read_by": "reads a folder",
+    "evaluation.verification_question.question": "refusals and fits with tests of their own",
     "evaluation.one_column.one_column": "puts scores with tests of their own into a sheet",
     "evaluation.public_cells.estimates_by_cell": "of `tabulate`, whose figures have a test",
     "evaluation.published_table.of_capped": "words",

@@ -128,7 +128,7 @@ def test_an_answer_is_in_the_ledger_and_later_statements_hold_it(out):
     said = CliRunner().invoke(app, ["ledger", str(out), "--json"])
     told = json.loads(said.stdout)
     assert told["together"]["strict"]["epsilon"] == together
-    assert list(told["releases"]) == ["release", "verified/001", "verified/002"]
+    assert list(told["releases"]) == ["out", "verified/001", "verified/002"]
 
 
 def test_the_cost_is_entered_before_anything_is_bought(out, monkeypatch):
@@ -147,12 +147,12 @@ def test_the_cost_is_entered_before_anything_is_bought(out, monkeypatch):
 def test_the_budget_is_the_agency_s(out, monkeypatch):
     with refused("verify-not-set"):
         verify(out, "y ~ x", within=1.0, epsilon=0.1)
-    assert ask(out, epsilon=0.1, most=0.3).spent == 0.1
-    verify(out, "y ~ x", within=1.0, epsilon=0.2)  # 0.1 + 0.2 is 0.3, and above it as doubles.
-    with refused("verify-other-budget", agreed=0.3):
+    assert ask(out, epsilon=1.1, most=3.3).spent == 1.1
+    verify(out, "y ~ x", within=1.0, epsilon=2.2)  # The sum is 3.3, and above it as doubles.
+    with refused("verify-other-budget", agreed=3.3):
         ask(out, epsilon=0.1, most=5.0)
     monkeypatch.setattr(verification, "read_table", None)  # The table is not read.
-    with refused("verify-beyond-budget", most=0.3, left="0"):
+    with refused("verify-beyond-budget", most=3.3, left="0"):
         verify(out, "y ~ x", within=1.0, epsilon=0.1)
     assert len(entries(out)) == 2
 
@@ -170,7 +170,7 @@ def test_a_question_that_no_answer_could_tell_is_not_asked(out, monkeypatch):
     ("key", "asked"),
     [
         ("formula-without-outcome", {"formula": "y x"}),
-        ("column-unknown", {"formula": "y ~ z"}),
+        ("columns-lacking", {"formula": "y ~ z"}),
         ("formula-single-level", {"formula": "y ~ one"}),
         ("column-not-numeric", {"formula": "sex ~ x"}),
         ("verify-of-all-rows", {"formula": "y ~ poly(x, 2)"}),
@@ -343,7 +343,7 @@ def test_the_command_answers(out):
 @pytest.mark.skipif(not SURVEY.is_file(), reason=f"{SURVEY.name} is not beside the project")
 def test_answers_on_a_survey_are_right_where_the_truth_is_clear():
     with warnings.catch_warnings(action="ignore"):
-        found = study.answers(SURVEY, study.QUESTIONS, runs=5)
+        found = [*study.answers(SURVEY, study.QUESTIONS, runs=5)]
     clear = [own for own in found if own.truth in (YES, NO)]
     assert len(clear) >= 3
     assert np.mean([own.shares[own.truth] for own in clear]) >= 0.75  # Of 90 % or more.

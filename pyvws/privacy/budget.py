@@ -208,9 +208,7 @@ def _gaussian(budget: Budget, weights: Mapping[str, int]) -> Noise:
     return _of_unit(budget, weights, u, conversion)
 
 
-def _unit(
-    budget: Budget, W: int, most: int, delta: Callable[[float], float]
-) -> tuple[float, str]:
+def _unit(budget: Budget, W: int, most: int, delta: Callable[[float], float]) -> tuple[float, str]:
     """The largest u at which delta is kept, and how it follows from the noise.
 
     Weights of counts that move add up to W, and `most` is the largest one.

@@ -302,7 +302,9 @@ def _counts_records(
 def _private_schema(
     file: Annotated[
         Path,
-        typer.Option(help="Your copy of ma2019.csv or ce_2017.csv, or a copy of households.csv."),
+        typer.Option(
+            help="Your copy of ma2019.csv, ce_2017.csv or households.txt, or of households.csv."
+        ),
     ],
     runs: Annotated[int, typer.Option(help="Purchases and runs of each row.", min=1)] = 5,
 ) -> _Asked:

@@ -31,7 +31,7 @@ from pyvws.statement.words import (
     need_words,
 )
 
-_SHORT_OF: Final = ("problems", "problems-of-draws", "counts-chains", "counts-lost")
+_SHORT_OF: Final = ("problems", "problems-of-draws", "counts-lost")
 
 
 def statement_facts(

@@ -47,7 +47,7 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(noisy_counts, "BEST", ((50.0, 1e-5), (1.0, 0.0)))
 
     def few(frame, **given):
-        return vws.synthesize(frame, sweeps=10, classes=3, **given)
+        return vws.synthesize(frame, classes=3, **given)
 
     tools = [Tool("copy", (sys.executable, "-c", _COPY))]
     monkeypatch.setattr(noisy_counts, "installed", lambda _python, _ways: (tools, ["Left out."]))

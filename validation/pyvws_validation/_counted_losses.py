@@ -263,7 +263,6 @@ class CountedRuns(Runs):
                     measure=self.measure,
                     tables=self.tables,
                     model=self.model,
-                    sweeps=4,
                     classes=2,
                 ),
                 records=self.records,

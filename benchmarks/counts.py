@@ -1,10 +1,8 @@
-"""Noisy counts: the cost of a sweep, and of a whole run, against the number of records.
+"""Noisy counts: the cost of a run against the number of records.
 
 Each size has a process of its own. A run reads a table of ten categories from a parquet file,
-counts all pairs at epsilon 1 and a delta of .1 / n, and writes five datasets. Each size runs with
-few sweeps and with some more, kernels compiled before: the difference is the cost of a sweep of
-each chain. The last columns are what a usual run costs, with all else, and the peak memory.
-Seconds are those of the processor, of all chains together.
+counts all pairs at epsilon 1 and a delta of .1 / n, and writes five datasets. Seconds are those of
+the processor.
 
 A second table has runs that hold no table: DuckDB counts ten columns of a parquet file, and one
 dataset is written in steps. The seconds of counting stand beside those of the whole run.
@@ -34,7 +32,6 @@ from pyvws.tables.schema.column import Column
 __all__ = ["counted_run", "run", "stepped_run", "write_codes"]
 
 _SIZES: Final = (10_000, 200_000)
-_SWEEPS: Final = (6, 18)
 _POWERS: Final = (6, 7, 8)
 _NO_LIMIT: Final = 1e9  # Seconds of a run.
 
@@ -88,10 +85,9 @@ def stepped_run(path: Path, folder: Path, delta: float) -> tuple[float, float, f
     return spent[0], time.process_time() - began, peak_gigabytes()
 
 
-def counted_run(path: Path, folder: Path, sweeps: int, delta: float) -> tuple[float, float]:
+def counted_run(path: Path, folder: Path, delta: float) -> tuple[float, float]:
     """Processor seconds of a run from file to folder, and the peak gigabytes of the process."""
-    by_chains = ("c9:c0:c1",)  # A column that two others give is none of a fit.
-    mechanism = NoisyCounts(epsilon=1.0, delta=delta, sweeps=sweeps, tables=by_chains)
+    mechanism = NoisyCounts(epsilon=1.0, delta=delta)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spent = time.process_time()
@@ -102,27 +98,23 @@ def counted_run(path: Path, folder: Path, sweeps: int, delta: float) -> tuple[fl
     return time.process_time() - spent, peak_gigabytes()
 
 
-def usual_cost(n: int, few: int, more: int) -> tuple[float, float, float]:
-    """Processor seconds of a chain's sweep and of a usual run of n records, and peak gigabytes."""
+def usual_cost(n: int) -> tuple[float, float]:
+    """Processor seconds of a run of n records, kernels compiled before, and peak gigabytes."""
     with tempfile.TemporaryDirectory() as name, Worker() as worker:
         folder = Path(name)
         for size in (500, n):
             categories(size, LEVELS).write_parquet(folder / f"{size}.parquet")
-        worker.ask(counted_run, folder / "500.parquet", folder / "first", few, 1e-5)
-        path = folder / f"{n}.parquet"
-        cost = [worker.ask(counted_run, path, folder / str(s), s, 0.1 / n) for s in (few, more)]
-    usual = NoisyCounts(epsilon=1.0)
-    a_sweep = (cost[1][0] - cost[0][0]) / (more - few)
-    return a_sweep / usual.chains, cost[0][0] + a_sweep * (usual.sweeps - few), cost[1][1]
+        worker.ask(counted_run, folder / "500.parquet", folder / "first", 1e-5)
+        return worker.ask(counted_run, folder / f"{n}.parquet", folder / "own", 0.1 / n)
 
 
 def run(plan: Plan) -> Found:
     """A row a size; the smallest alone where small."""
     rows: list[tuple[Entry, ...]] = []
     for n in _SIZES[: 1 if plan.small else None]:
-        sweep, whole, gigabytes = usual_cost(n, *_SWEEPS)
-        rows.append((n, sweep, whole, gigabytes))
-        plan.say(f"  {n:,} records: {sweep:.3g} s a sweep, {whole:.3g} s a run")
+        whole, gigabytes = usual_cost(n)
+        rows.append((n, whole, gigabytes))
+        plan.say(f"  {n:,} records: {whole:.3g} s a run")
     stepped: list[tuple[Entry, ...]] = []
     for power in _POWERS[: 0 if plan.small else plan.largest - _POWERS[0] + 1]:
         n = 10**power
@@ -135,7 +127,7 @@ def run(plan: Plan) -> Found:
         stepped.append((n, *found))
         plan.say(f"  10^{power} records: {found[1]:.0f} s, {found[2]:.2f} GB")
     _, *notes = (" ".join(part.split()) for part in (__doc__ or "").split("\n\n"))
-    columns = ("records", "a sweep, s", "a usual run, s", "peak memory, GB")
+    columns = ("records", "a run, s", "peak memory, GB")
     of_steps = ("records", "counting, s", "a run, s", "peak memory, GB")
     return Found(
         [

@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.evaluation.counted_cells import noise_probabilities
 from pyvws.evaluation.k_marginal import predicted_k_marginals
-from pyvws.mechanisms.counts.classes import Imputed
 from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.imputed import Imputed
 from pyvws.mechanisms.counts.measurements import Measurements
 
 _STANDS_OUT: Final = 2.0  # Deviations of dependence that is told from noise.
@@ -81,7 +81,7 @@ def predicted_quality(
     cells = _Cells.of(noisy)
     counts, alone = cells.counts(datasets)
     means = counts.mean(axis=0), alone.mean(axis=0)
-    if imputed.fitted and len(datasets) == 1:
+    if len(datasets) == 1:
         noise = cells.noise(np.random.default_rng([seed, 3]))
         simulated = (counts[0].astype(np.int64) + noise) * noisy.table.possible
         made = again(replace(noisy, counts=simulated)).codes
@@ -89,21 +89,19 @@ def predicted_quality(
         moved, moved_alone = (noise * x for x in apart)
         own, second = 0.0, apart[0] ** 2
         scores = predicted_k_marginals([datasets[0], *made])
-    elif len(datasets) > 1:
+    else:
         off = counts - means[0]
         moved, moved_alone = (
             (off * x).sum(axis=0) / (len(off) - 1) for x in (off, alone - means[1])
         )
         own, second = (off**2).mean(axis=0), 2.0 * moved
         scores = predicted_k_marginals(datasets)
-    else:
-        return PredictedQuality({}, None)
     table = (noisy.counts - means[0]) ** 2 - cells.variance + 2.0 * moved + own
     further = cells.further(table, second)
     for name, score in scores.items():
         part = _OF_TRIPLES if name == "triples" else 1.0
         scores[name] = max(0.0, 1000.0 - (1000.0 - score) * (1.0 + part * further))
-    if imputed.fitted and len(datasets) > 1 and "triples" in scores and scores["pairs"] < 1000.0:
+    if len(datasets) > 1 and "triples" in scores and scores["pairs"] < 1000.0:
         of_pairs, far = (1000.0 - scores[name] for name in ("pairs", "triples"))
         chance = _AT_ONE - _FALLING * math.log(max(far / of_pairs, 1.0))
         scores["triples"] = 1000.0 - far * min(1.0, max(0.5**0.5, chance))

@@ -9,7 +9,6 @@ from typing import Any, Final
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.best_file import are_fitted
 from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.given_columns import ALIKE, NONE, NotGiven
 from pyvws.mechanisms.counts.measurements import of_set
@@ -127,17 +126,6 @@ class NoisyCounts(MechanismBase):
     classes: int = setting(
         30, "Latent classes of the mixture.", more="Larger = nearer to the counts, and slower."
     )
-    sweeps: int = setting(
-        350,
-        "Sweeps of each chain, where chains and not fits give the datasets: its second half.",
-        more="Larger = nearer to the posterior, and slower. This changes no guarantee.",
-    )
-    chains: int = setting(
-        2,
-        "Chains of the posterior, side by side on as many cores.",
-        more="They give the same on any number of cores. This changes no guarantee.",
-        panel="Fit",
-    )
     best_file: bool = setting(
         False,
         "Also write the best file beside several datasets, as best-file.parquet.",
@@ -170,8 +158,7 @@ class NoisyCounts(MechanismBase):
         object.__setattr__(self, "needs", needs_of(self.needs))
         self.asked  # noqa: B018  # Refuses what cannot be read.
         object.__setattr__(self, "epsilon", float(positive(self.epsilon, "epsilon")))
-        for name in ("classes", "sweeps", "chains"):
-            object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
+        object.__setattr__(self, "classes", whole_number(self.classes, "classes", least=1))
         object.__setattr__(self, "cells_share", finite_number(self.cells_share, "cells_share"))
         if not 0.0 <= self.cells_share < 1.0:
             raise InputError.by("cells-share-range", cells_share=self.cells_share)
@@ -257,15 +244,6 @@ class NoisyCounts(MechanismBase):
     @property
     def _by_families(self) -> bool:
         return self.model == "conditionals"
-
-    def by_fits(self, schema: Schema) -> bool:
-        """Whether fits give the datasets of a table with that schema, and not chains."""
-        return are_fitted(self.workload(schema))
-
-    @property
-    def kept_sweeps(self) -> int:
-        """The sweeps of the second half of all chains, which the datasets come from."""
-        return self.chains * (self.sweeps - self.sweeps // 2)
 
     @property
     def facts(self) -> Facts:

@@ -175,17 +175,7 @@ OF_PLAN: Final[Conditions] = {
     "reference-without-fit": lambda plan: (
         plan.run.facts.takes_table
         and plan.run.mechanism.reference is not None
-        and not plan.run.mechanism.by_fits(plan.schema)
-    ),
-    "too-few-sweeps": lambda plan: (
-        plan.run.facts.takes_table
-        and plan.run.datasets > plan.run.mechanism.kept_sweeps
-        and not plan.run.mechanism.by_fits(plan.schema)
-    ),
-    "best-file-of-chains": lambda plan: (
-        plan.run.facts.takes_table
-        and plan.run.mechanism.best_file
-        and not plan.run.mechanism.by_fits(plan.schema)
+        and plan.run.mechanism.model != "classes"
     ),
     "window-of-no-bound": lambda plan: plan.run.accounting == "window" and _without_window(plan),
     "match-and-epsilon": lambda plan: plan.run.epsilon is not None and plan.run.facts.names_bound,

@@ -1,28 +1,30 @@
-"""The plan's own family of a column whose public cells are counted, and its chain given records.
+"""The plan's own family of a column whose public cells are counted, and its fit to noisy counts.
 
 A category has the family's probability of each level. A number has the probability of its part, as
 the schema models parts, times the family's mass of the cell; the first and the last cell take what
 lies beyond the range. Predictors enter by their codes, a number by the middle of its cell. So the
 probabilities depend on the combination of the predictors' codes alone.
 
-The number behind a cell is missing data of the chain: it is drawn from the family within the cell,
-and the parameters move given these numbers.
+A fit minimises sum (E - S)^2 / (2 sigma^2) - log prior for the expected counts E of noisy tables S,
+with one wide prior for all coefficients. The parts come first and the cells of numbers then.
+The number behind a cell is drawn from the family within the cell.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
-from pyvws.models.model import Draws, Model, SampledScale
+from pyvws.models.model import Draws, Model
 from pyvws.models.public_cells import (
     CELL_FAMILIES,
     cell_probabilities,
@@ -32,8 +34,6 @@ from pyvws.models.public_cells import (
 )
 from pyvws.models.registry import family_of, first_code
 from pyvws.models.regression import linear_predictor
-from pyvws.models.sampled_scale import sampled_scale
-from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import Cells, distinct_rows
 from pyvws.tables.design.public import public_design
 from pyvws.tables.schema.column import part_of
@@ -42,6 +42,10 @@ from pyvws.tables.schema.schema import Schema
 
 Places = NDArray[np.int64]
 Codes = NDArray[np.int32]
+
+_NEAR: Final = 1e-5  # Of eta or a logarithm, for slopes.
+_WIDE: Final = 2.0  # The prior's deviation of a coefficient.
+_HIGH: Final = 1e30  # Of what is no number.
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,21 +67,9 @@ class _Levels(_Conditional):
     codes: Places
 
     @cached_property
-    def level_of(self) -> Places:
-        """The level of each code; of a cell, that of all cells, at the end."""
-        level_of = np.full(int(self.codes.max()) + 2, int(self.codes.argmin()), dtype=np.int64)
-        level_of[self.codes[self.codes >= 0]] = np.flatnonzero(self.codes >= 0)
-        return level_of
-
-    @cached_property
     def grid(self) -> Cells:
         """A cell for each design row and level."""
         return self.cells(np.ones(len(self.rows) * len(self.codes)))
-
-    @cached_property
-    def nobody(self) -> Cells:
-        """A cell without a record."""
-        return self.cells(np.zeros(len(self.rows) * len(self.codes)))
 
     def cells(self, counts: Floats) -> Cells:
         """Cells of the design rows and levels that have records, by counts (D V,) of them."""
@@ -95,13 +87,6 @@ class _Levels(_Conditional):
             multiplicity=counts[held],
         )
 
-    def counted(self, row: Places, code: Codes) -> Cells:
-        """Cells of records (n,) of these combinations and codes."""
-        D, V = len(self.rows), len(self.codes)
-        level = self.level_of[np.minimum(code, len(self.level_of) - 1)]
-        at = self.row_of[row] * V + level
-        return self.cells(np.bincount(at, minlength=D * V).astype(np.float64))
-
 
 @dataclass(frozen=True, eq=False)
 class _Numbers(_Conditional):
@@ -110,34 +95,27 @@ class _Numbers(_Conditional):
     within: Floats
     opened: Floats
 
-    @cached_property
-    def nobody(self) -> Cells:
-        """A cell without a record."""
-        return self.cells(np.empty(0, dtype=np.int64), np.empty(0))
-
-    def middles(self, cell: Places) -> Floats:
-        """A number (n,) of each cell, to begin with."""
-        low, high = self.within[:, cell]
+    @property
+    def middles(self) -> Floats:
+        """A number (C,) of each cell, to begin with: in the outer ones near their inner ends."""
+        low, high = self.within
         if self.family.whole_numbers:
             return high
-        return np.asarray(np.where(np.isfinite(low), 0.5 * (low + high), high - 1.0))
+        wide = high - low
+        usual = float(np.median(wide[1:-1])) if len(wide) > 2 else 1.0
+        half = 0.5 * np.minimum(wide, usual)
+        return np.where(np.arange(len(wide)) == 0, high - half, low + half)
 
-    def cells(self, row: Places, latent: Floats) -> Cells:
-        """Cells of records (n,) of these combinations and numbers."""
-        weights = None
-        if not len(row):  # One record that counts for nothing.
-            row, latent = np.zeros(1, dtype=np.int64), self.middles(np.zeros(1, dtype=np.int64))
-            weights = np.zeros(1)
-        used, of_row = np.unique(self.row_of[row], return_inverse=True)
-        values, value = np.unique(latent, return_inverse=True)
-        held, counts = np.unique(of_row * len(values) + value, return_counts=True)
+    def cells(self, counts: Floats) -> Cells:
+        """Cells of the design rows and numbers that have records, by counts (D, C) of them."""
+        row, value = np.nonzero(counts)
         return Cells(
-            rows=self.rows[used],
-            values=values,
-            row_of_cell=held // len(values),
-            value_of_cell=held % len(values),
-            cell_of_record=np.arange(len(held)),
-            multiplicity=counts.astype(np.float64) if weights is None else weights,
+            rows=self.rows,
+            values=self.middles,
+            row_of_cell=row,
+            value_of_cell=value,
+            cell_of_record=np.arange(len(row)),
+            multiplicity=counts[row, value],
         )
 
 
@@ -233,221 +211,214 @@ def cell_family(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OtherCodes:
-    """Codes (n,) under other parameters of one part, and the log of the ratio of their priors."""
+class CountedTable:
+    """Noisy counts of a column by what gives it.
 
-    codes: Codes
-    log_ratio: float
-    part: _Levels | _Numbers
-    point: NearPoint
+    Attributes
+    ----------
+    cell : ndarray, shape (P,)
+        The row of the counts that each row of records is in.
+    code : ndarray, shape (L,)
+        The column of the counts that each code is in.
+    counts : ndarray, shape (A, B)
+        The noisy counts.
+    variance : float
+        That of their noise.
+    """
 
+    cell: Places
+    code: Places
+    counts: Floats
+    variance: float
 
-class FamilyChain:
-    """The parameters of one column's family, which move as its records do."""
+    def expected(self, records: Floats) -> Floats:
+        """Counts (A, B) of records (P, L)."""
+        whole = np.zeros(self.counts.shape)
+        np.add.at(whole, self.cell, records @ np.equal.outer(self.code, np.arange(whole.shape[1])))
+        return whole
 
-    def __init__(self, own: CellFamily) -> None:
-        self.own = own
-        self._runs: dict[_Levels | _Numbers, ShortRun] = {
-            part: ShortRun(part.family) for part in (own.levels, own.numbers) if part is not None
-        }
-        self._draws: dict[_Levels | _Numbers, Draws] = {}
-        self._sums = np.empty((0, 0))
+    def is_whole(self, records: Floats) -> bool:
+        """Whether each row and code of records (P, L) has a count of its own."""
+        return len(np.unique(self.cell)) == len(records) and self.counts.shape[1] == len(self.code)
 
-    def move(self, row: Places, code: Codes, rng: np.random.Generator, *, tuning: bool) -> Floats:
-        """Move the parameters given records (n,) of these combinations and codes.
-
-        Returns the probability (R, L), in [0, 1], of each code by combination.
-        """
-        levels, numbers, first = self.own.levels, self.own.numbers, self.own.first
-        if levels is not None:
-            counted = levels.counted(row, code)
-            self._draws[levels] = self._runs[levels].move(counted, rng, tuning=tuning)
-        if numbers is not None:
-            at, cell = row[code >= first], code[code >= first].astype(np.int64) - first
-            begun = numbers in self._draws
-            latent = self._within(at, cell, rng) if begun else numbers.middles(cell)
-            records = numbers.cells(at, latent)
-            self._draws[numbers] = self._runs[numbers].move(records, rng, tuning=tuning)
-        probabilities = self._probabilities(self._draws)
-        self._sums = np.cumsum(probabilities, axis=1)
-        return probabilities
-
-    def proposed(self, row: Places, code: Codes, rng: np.random.Generator) -> OtherCodes | None:
-        """Other parameters and the codes that they give records (n,) of the same uniform numbers.
-
-        A record's number is uniform among those that give its code. None before the first move, and
-        of a family with exact draws.
-        """
-        if not self._draws:
-            return None
-        parts = [*self._runs]
-        part = parts[int(rng.integers(len(parts)))]
-        point = self._runs[part].near(part.nobody, rng)
-        if point is None:
-            return None
-        until = self._sums[row, code]
-        below = np.where(code > 0, self._sums[row, code - 1], 0.0)
-        u = (below + rng.random(len(code)) * (until - below)) / self._sums[row, -1]
-        sums = np.cumsum(self._probabilities({**self._draws, part: point.draw}), axis=1)
-        sums /= sums[:, -1:]
-        codes = (sums[row, :-1] < u[:, None]).sum(axis=1).astype(np.int32)
-        return OtherCodes(codes, point.log_ratio, part, point)
-
-    def settle(self, other: OtherCodes, chance: float, *, taken: bool, tuning: bool) -> None:
-        """Take other parameters or not, whose chance of it was in [0, 1]."""
-        self._runs[other.part].settle(other.point, chance, taken=taken, tuning=tuning)
-        if taken:
-            self._draws[other.part] = other.point.draw
-
-    def _probabilities(self, draws: Mapping[_Levels | _Numbers, Draws]) -> Floats:
-        levels, numbers, first = self.own.levels, self.own.numbers, self.own.first
-        probabilities = np.zeros((len((levels or numbers).row_of), self.own.size))  # type: ignore[union-attr]
-        cells = np.ones((1, 1))
-        if levels is not None:
-            by_row = np.exp(levels.family.log_likelihood(draws[levels], levels.grid)[0])
-            shares = by_row.reshape(-1, len(levels.codes))[levels.row_of]
-            probabilities[:, levels.codes[levels.codes >= 0]] = shares[:, levels.codes >= 0]
-            cells = shares[:, levels.codes < 0]
-        if numbers is not None:
-            draw = draws[numbers]
-            eta = linear_predictor(draw["beta"], numbers.rows)[0]
-            mass = cell_probabilities(numbers.family, draw, eta, *numbers.opened)
-            probabilities[:, first:] = mass[numbers.row_of] * cells
-        return probabilities
-
-    def numbers(self, row: Places, code: Codes, rng: np.random.Generator) -> Floats:
-        """A number (n,) within the cell of each record; NaN for other codes."""
-        values = np.full(len(code), np.nan)
-        inside = code >= self.own.first
-        if self.own.numbers is not None:
-            cell = code[inside].astype(np.int64) - self.own.first
-            drawn = self._within(row[inside], cell, rng, beyond=False)
-            values[inside] = decoded(self.own.numbers.family, drawn)
-        return values
-
-    def _within(
-        self, row: Places, cell: Places, rng: np.random.Generator, *, beyond: bool = True
-    ) -> Floats:
-        numbers = self.own.numbers
-        assert numbers is not None
-        low, high = (numbers.opened if beyond else numbers.within)[:, cell]
-        draw = self._draws[numbers]
-        eta = linear_predictor(draw["beta"], numbers.rows)[0][numbers.row_of[row]]
-        return drawn_in_cells(numbers.family, draw, eta, low, high, rng)
-
-
-_LOOKS: Final = (0, 5, 15, 40, 100)  # Tuned steps before which the scale follows the records.
-_WANTED: Final = 0.8  # Share of trajectories to accept.
-_FIRST_STEP: Final = 0.2
-_GAIN: Final = 0.6
-_LEAPS: Final = (6, 13)
-_MOST_NEAR: Final = 20  # Parameters of a family for which points near the present one are tried.
-_WANTED_NEAR: Final = 0.3  # Share of points near the present one to take.
-
-_Density = Callable[[Floats, Floats], tuple[float, Floats]]
+    def joined(self, level: Places) -> CountedTable:
+        """The counts of levels (L,) of codes, -1 for none; columns with one level's codes join."""
+        to = np.arange(self.counts.shape[1])
+        for one in np.unique(level[level >= 0]):
+            own = np.unique(to[self.code[level == one]])
+            to[np.isin(to, own)] = own[0]
+        _, to = np.unique(to, return_inverse=True)
+        counts = np.zeros((len(self.counts), int(to.max()) + 1))
+        np.add.at(counts.T, to, self.counts.T)
+        code = np.array([to[self.code[level == v][0]] for v in range(int(level.max()) + 1)])
+        many = self.counts.shape[1] / counts.shape[1]
+        return CountedTable(self.cell, code, counts, self.variance * many)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NearPoint:
-    """Parameters as the family's draw, on both scales, and the log of their prior over the present
-    ones' prior. They differ from these in coordinate `k` of z."""
+class FittedFamily:
+    """A family's parameters by part, and the probability (R, L) of each code by combination."""
 
-    draw: Draws
-    q: Floats
-    z: Floats
-    k: int
-    log_ratio: float
+    own: CellFamily
+    draws: Mapping[_Levels | _Numbers, Draws]
+    probabilities: Floats
+
+    def numbers(self, row: Places, code: Codes, rng: np.random.Generator) -> Floats:
+        """A number (n,) within the cell of each record of a combination; NaN for other codes."""
+        values, numbers = np.full(len(code), np.nan), self.own.numbers
+        inside = code >= self.own.first
+        if numbers is not None and inside.any():
+            low, high = numbers.within[:, code[inside].astype(np.int64) - self.own.first]
+            draw = self.draws[numbers]
+            eta = linear_predictor(draw["beta"], numbers.rows)[0][numbers.row_of[row[inside]]]
+            drawn = drawn_in_cells(numbers.family, draw, eta, low, high, rng)
+            values[inside] = decoded(numbers.family, drawn)
+        return values
 
 
-class ShortRun:
-    """A chain of a family's parameters that takes one step whenever its records have changed.
+def fitted_family(
+    own: CellFamily, combination: Places, number: Floats, tables: Sequence[CountedTable]
+) -> FittedFamily:
+    """The family of a column fitted to noisy counts.
 
-    A step is a Hamiltonian trajectory on the scale that samplers see (`models/sampled_scale.py`),
-    with a Metropolis test, so it leaves the posterior given the records as it is. Where a family
-    has exact draws, a step is such a draw. While the chain is tuned, its scale follows the records
-    and its step size follows the acceptance. Afterwards both stay as they are. A point near the
-    present one can be taken together with other records, where these keep the parameters from
-    moving.
+    `number` (P,) are the records of rows, each of one `combination` (P,) of R.
     """
+    levels, numbers, first = own.levels, own.numbers, own.first
+    probabilities = np.zeros((len((levels or numbers).row_of), own.size))  # type: ignore[union-attr]
+    draws: dict[_Levels | _Numbers, Draws] = {}
+    cells = np.ones((len(probabilities), 1))
+    with steady_sums(), np.errstate(all="ignore"):  # A step that leads nowhere is not taken.
+        if levels is not None:
+            level = np.full(own.size, -1)
+            level[levels.codes[levels.codes >= 0]] = np.flatnonzero(levels.codes >= 0)
+            level[first:] = int(levels.codes.argmin())
+            joined = [table.joined(level) for table in tables]
+            draws[levels], shares = _fitted_levels(levels, combination, number, joined)
+            probabilities[:, levels.codes[levels.codes >= 0]] = shares[:, levels.codes >= 0]
+            cells = shares[:, levels.codes < 0]
+        if numbers is not None:
+            of_cells = [
+                CountedTable(x.cell, x.code[first:], x.counts - x.expected(rest), x.variance)
+                for x in tables
+                for rest in (_with_cells(probabilities[combination], first) * number[:, None],)
+            ]
+            inside = number * (cells[combination, 0] if levels is not None else 1.0)
+            draws[numbers], mass = _fitted_numbers(numbers, combination, inside, of_cells)
+            probabilities[:, first:] = mass * cells
+    return FittedFamily(own, draws, probabilities)
 
-    def __init__(self, family: Model) -> None:
-        self.family = family
-        self._scale: SampledScale | None = None
-        self._q, self._z = np.empty(0), np.empty(0)
-        self._steps, self._log_step = 0, math.log(_FIRST_STEP)
-        self._tries, self._log_reach = np.empty(0), np.empty(0)
 
-    def move(self, cells: Cells, rng: np.random.Generator, *, tuning: bool) -> Draws:
-        """The parameters (S = 1) after one step under the records of these cells."""
-        weights = np.ones(cells.n_records)
-        exact = self.family.exact_draws(cells, weights, 1, rng)
-        if exact is not None:
-            return exact
-        if self._scale is None or (tuning and self._steps in _LOOKS):
-            with steady_sums(), np.errstate(all="ignore"):
-                start = self.family.start(cells, weights)
-                if self._scale is None:
-                    self._q = start.centre.copy()
-                self._scale = sampled_scale(start)
-                self._z = self._scale.inverse(self._q)
-        density = self._density(self._scale, cells)
-        with np.errstate(all="ignore"):  # A trajectory that leads nowhere is not accepted.
-            accepted = self._trajectory(density, rng)
-        if tuning:
-            self._log_step += _GAIN * (accepted - _WANTED) / math.sqrt(1.0 + self._steps)
-            self._steps += 1
-        return self.family.constrain(self._q[None], cells.n_coefficients)
+def _with_cells(probabilities: Floats, first: int) -> Floats:
+    """The probabilities of codes that are no cells, with 0 for the cells."""
+    return np.where(np.arange(probabilities.shape[1]) < first, probabilities, 0.0)
 
-    def near(self, nobody: Cells, rng: np.random.Generator) -> NearPoint | None:
-        """Parameters near the present ones, for a move together with records.
 
-        `nobody` is a cell without a record. None where the family has exact draws, and for many
-        parameters, of which a step along one moves too little.
-        """
-        if self._scale is None or len(self._z) > _MOST_NEAR:
-            return None
-        density = self._density(self._scale, nobody)
-        if not len(self._tries):
-            self._tries, self._log_reach = np.zeros(len(self._z)), np.zeros(len(self._z))
-        z, k = self._z.copy(), int(rng.integers(len(self._z)))
-        z[k] += math.exp(self._log_reach[k]) * rng.standard_exponential() * rng.standard_normal()
-        with np.errstate(all="ignore"):
-            q = np.empty(len(z))
-            before, height = density(self._z, q)[0], density(z, q)[0]
-            draw = self.family.constrain(q[None], nobody.n_coefficients)
-        ratio = height - before
-        return NearPoint(draw, q, z, k, ratio) if math.isfinite(ratio) else None
+def _loss(tables: Sequence[CountedTable], records: Floats) -> tuple[float, Floats]:
+    """Half the squares of gaps in deviations, and their slopes by the records (P, L)."""
+    loss, slope = 0.0, np.zeros_like(records)
+    for table in tables:
+        gap = (table.expected(records) - table.counts) / table.variance
+        loss += 0.5 * table.variance * float(np.vdot(gap, gap))
+        slope += gap[table.cell][:, table.code]
+    return loss, slope
 
-    def settle(self, point: NearPoint, chance: float, *, taken: bool, tuning: bool) -> None:
-        """Take a point or not, whose chance of it was in [0, 1]; tune how far points lie."""
-        if taken:
-            self._q, self._z = point.q, point.z
-        if tuning:
-            k = point.k
-            self._tries[k] += 1.0
-            self._log_reach[k] += 2.0 * (chance - _WANTED_NEAR) / math.sqrt(self._tries[k])
 
-    def _density(self, scale: SampledScale, cells: Cells) -> _Density:
-        target = PseudoPosterior(self.family, cells, np.ones(cells.n_records))
-        return partial(scale.density, target.density_and_gradient())
+def _begun(tables: Sequence[CountedTable], number: Floats, size: int) -> Floats:
+    """Shares (size,) of codes by the margin of the least noise, to begin with."""
+    table = min(tables, key=lambda x: (len(x.counts) * x.variance, -x.counts.shape[1]))
+    margin = np.maximum(table.counts.sum(axis=0), 1.0)[table.code]
+    shares = margin / np.bincount(table.code)[table.code]
+    return np.asarray(shares / shares.sum())
 
-    def _trajectory(self, density: _Density, rng: np.random.Generator) -> float:
-        """Move by one trajectory, or stay; returns the probability of moving."""
-        z, q = self._z, np.empty(len(self._z))
-        momentum = rng.standard_normal(len(z))
-        leaps = int(rng.integers(*_LEAPS))
-        step = math.exp(self._log_step) * rng.uniform(0.8, 1.2)
-        height, slope = density(z, q)
-        before = height - 0.5 * float(momentum @ momentum)
-        for _ in range(leaps):
-            momentum = momentum + 0.5 * step * slope
-            z = z + step * momentum
-            height, slope = density(z, q)
-            if not math.isfinite(height):
-                break
-            momentum = momentum + 0.5 * step * slope
-        gain = height - 0.5 * float(momentum @ momentum) - before
-        accepted = math.exp(min(gain, 0.0)) if math.isfinite(gain) else 0.0
-        if rng.random() < accepted:
-            self._q, self._z = q, z
-        return accepted
+
+def _by_row(part: _Conditional, combination: Places, records: Floats) -> Floats:
+    """Records (P, L) of combinations, by design row (D, L)."""
+    summed = np.zeros((len(part.rows), records.shape[1]))
+    np.add.at(summed, part.row_of[combination], records)
+    return summed
+
+
+def _fitted_levels(
+    part: _Levels, combination: Places, number: Floats, tables: Sequence[CountedTable]
+) -> tuple[Draws, Floats]:
+    """The parameters of levels, and the shares (R, V) of levels."""
+    family, grid, V = part.family, part.grid, len(part.codes)
+    begun = number[:, None] * _begun(tables, number, V)
+    K = grid.n_coefficients
+    q0 = _start(family, part.cells(_by_row(part, combination, begun).ravel()))
+
+    def shares(q: Floats) -> tuple[Draws, Floats]:
+        draw = family.constrain(q[None], K)
+        return draw, np.exp(family.log_likelihood(draw, grid)[0]).reshape(-1, V)
+
+    def density(weights: Floats, q: Floats) -> tuple[float, Floats]:
+        gradient = np.empty(len(q))
+        value = family.log_density(q, *family.density_data(grid, weights), gradient)
+        return float(value), gradient
+
+    def value(q: Floats) -> tuple[float, Floats]:
+        by_row = shares(q)[1][part.row_of[combination]] * number[:, None]
+        loss, slope = _loss(tables, by_row)
+        weights = _by_row(part, combination, slope * by_row).ravel()
+        slopes = density(np.maximum(weights, 0.0), q)[1] - density(np.maximum(-weights, 0.0), q)[1]
+        prior, of_prior = density(np.zeros(len(weights)), q)
+        return loss - prior, np.where(slopes != 0.0, slopes - of_prior, 0.0)
+
+    draw, by_row = shares(_lowest(value, q0))
+    return draw, by_row[part.row_of]
+
+
+def _fitted_numbers(
+    part: _Numbers, combination: Places, number: Floats, tables: Sequence[CountedTable]
+) -> tuple[Draws, Floats]:
+    """The parameters of numbers, and the probabilities (R, C) of cells."""
+    family, C, K = part.family, part.within.shape[1], part.rows.shape[1]
+    begun = number[:, None] * _begun(tables, number, C)
+    q0 = _start(family, part.cells(_by_row(part, combination, begun)))
+    own = range(len(q0) - family.own_entries, len(q0))  # type: ignore[attr-defined]
+    nobody = part.cells(np.ones((len(part.rows), C)))
+    none = family.density_data(nobody, np.zeros(nobody.n_records))
+
+    def mass(q: Floats, more: float = 0.0) -> tuple[Draws, Floats]:
+        draw = family.constrain(q[None], K)
+        eta = linear_predictor(draw["beta"], part.rows)[0] + more
+        return draw, cell_probabilities(family, draw, eta, *part.opened)
+
+    def value(q: Floats) -> tuple[float, Floats]:
+        at = mass(q)[1]
+        loss, slope = _loss(tables, number[:, None] * at[part.row_of[combination]])
+        by_row = _by_row(part, combination, slope * number[:, None])
+        slopes, gradient = np.zeros(len(q)), np.empty(len(q))
+        slopes[:K] = (by_row * (mass(q, _NEAR)[1] - at)).sum(axis=1) @ part.rows / _NEAR
+        for k in own:
+            moved = q.copy()
+            moved[k] += _NEAR
+            slopes[k] = float((by_row * (mass(moved)[1] - at)).sum()) / _NEAR
+        prior = float(family.log_density(q, *none, gradient))
+        moving = np.isin(np.arange(len(q)), [*range(K), *own])
+        return loss - prior, np.where(moving, slopes - gradient, 0.0)
+
+    draw, by_row = mass(_lowest(value, q0))
+    return draw, by_row[part.row_of]
+
+
+def _start(family: Model, cells: Cells) -> Floats:
+    """Parameters (D,) to begin with, whose coefficients have one wide prior."""
+    start = family.start(cells, np.ones(cells.n_records)).centre
+    draw = family.constrain(start[None], cells.n_coefficients)
+    if "sigma_beta" not in draw:
+        return start
+    wide = np.full_like(draw["sigma_beta"], _WIDE)
+    apart = np.broadcast_to(np.eye(wide.shape[-1]), draw["L_beta"].shape)
+    return family.unconstrain({**draw, "sigma_beta": wide, "L_beta": apart})[0]
+
+
+def _lowest(value: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
+    """Where a value is lowest, from a start on, by its slopes."""
+
+    def finite(q: Floats) -> tuple[float, Floats]:
+        height, slopes = value(q)
+        known = math.isfinite(height) and bool(np.isfinite(slopes).all())
+        return (height, slopes) if known else (_HIGH, np.zeros(len(q)))
+
+    return np.asarray(scipy.optimize.minimize(finite, start, jac=True, method="L-BFGS-B").x)

@@ -25,12 +25,11 @@ from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.needs_met import needs_met
 from pyvws.evaluation.predicted_quality import predicted_quality
 from pyvws.evaluation.sample_errors import CellNoise
-from pyvws.mechanisms.counts.best_file import are_fitted, best_file
+from pyvws.mechanisms.counts.best_file import best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     finer_columns,
 )
-from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.counting import (
     CellCounting,
     CountedInSteps,
@@ -40,6 +39,7 @@ from pyvws.mechanisms.counts.counting import (
     measured,
 )
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
+from pyvws.mechanisms.counts.imputed import Imputed
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     WeightedSums,
@@ -56,7 +56,6 @@ from pyvws.plan.refusal import refuse_delta
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.draw_values import imputed_values
-from pyvws.release.summary import plain_number
 from pyvws.statement.noise import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
 from pyvws.statement.words import forecast_words
@@ -77,7 +76,6 @@ FINE_FILE = "cells.parquet"
 BEST_FILE: Final = "best-file.parquet"
 """Name of the file that has the best file beside several datasets."""
 
-_OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
 _POLARS: Final = nw.Implementation.POLARS
 CELLS: Final = "cells"
 ROUNDNESS: Final = "roundness"
@@ -126,18 +124,13 @@ class NoisyCountsRun(DrawSource):
         return CellNoise(column.edges, self.noisy.deviation_of_column(name))
 
     def figures(self) -> dict[str, Any]:
-        diagnostics = self.imputed.diagnostics
-        found = {} if diagnostics is None else diagnostics.as_dict()
         return {
             "epsilon_total": self.statement.exact()["epsilon_total"],
             "privacy": self.statement.exact(),
             "timings": {},
             "records": self._rows,
             **({} if self._in_slots is None else {"slots": self._in_slots.figures}),
-            "imputation": {
-                **{name: getattr(self.imputed, name) for name in _OF_IMPUTED},
-                "diagnostics": {name: plain_number(value) for name, value in found.items()},
-            },
+            "imputation": {"misfit": self.imputed.misfit, "classes": self.imputed.classes},
             "records_in_no_cell": self._in_no_cell,
             **({} if self.weighed is None else self._of_weights(self.weighed)),
             **({} if self.compared is None else {"reference": self.compared}),
@@ -247,11 +240,14 @@ def counts_run(
     noisy, fine = bought.noisy, bought.fine
     for phrase in (*filter(None, [bought.why]), *not_counted(noisy.table)):
         listener.line(f"  {forecast_words(phrase)}")
-    most, fits = settings.most_seconds, settings.datasets if are_fitted(noisy.table) else 0
+    most = settings.most_seconds
     refuse_delta(settings, noisy.records)
     _refuse_other_unit(noisy)
-    how: dict[str, Any] = {"fits": fits, "in_steps": isinstance(records, CountedInSteps)}
-    cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
+    how: dict[str, Any] = {
+        "fits": settings.datasets,
+        "in_steps": isinstance(records, CountedInSteps),
+    }
+    cost = expected_of_counts(mechanism, noisy.table, noisy.records, **how)
     check_cost(cost, most, strict=False, listener=listener)
     released = bought.schema if counting.slots is None else schema
     written = {"schema": released}
@@ -260,7 +256,7 @@ def counts_run(
     prior = ReferencePrior.of(counting, noisy)
     made = partial(imputed_tables, mechanism=mechanism, seed=public, further=prior)
     imputed = made(noisy, datasets=settings.datasets)
-    beside = mechanism.best_file and imputed.fitted and settings.datasets > 1
+    beside = mechanism.best_file and settings.datasets > 1
     best = made(noisy, datasets=1) if beside else None
     lost = lost_sets(noisy.to_totals, imputed.codes)
     again = partial(made, datasets=1, seed=public + 1)
@@ -300,10 +296,8 @@ def counts_run(
         **({} if noisy.weighted is None else _weighted_facts(noisy.weighted)),
         predicted=quality.scores,
         kept=quality.kept,
-        apart=imputed.apart if imputed.disagree else None,
         lost=tuple(lost),
-        best_file=imputed.fitted and settings.datasets == 1,
-        fitted=imputed.fitted,
+        best_file=settings.datasets == 1,
         pairs_not_counted=noisy.table.too_large,
         reference=None if prior is None else prior.figures(),
         totals=totals,
@@ -327,13 +321,6 @@ def counts_run(
         warnings.warn(
             f"The records do not hold the noisy counts of {named}. Take figures of these columns "
             "together from counts.parquet, by pyvws tabulate --counted.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-    if imputed.disagree:
-        warnings.warn(
-            f"The chains disagree on {imputed.apart:.0%} of the counted sets. Raise sweeps "
-            "(--sweeps).",
             ConvergenceWarning,
             stacklevel=5,
         )
@@ -406,11 +393,15 @@ def imputed_tables(
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
 
-    Fits give them where they cover the columns and there are records: the best file where it is
-    the only dataset. A `further` prior, of a public table, enters the fits. Chains impute them
-    elsewhere. All of them meet published totals.
+    Fits give them: the best file where it is the only dataset. A `further` prior, of a public
+    table, enters the fits. All of them meet published totals.
     """
-    made = _imputed(noisy.to_totals, mechanism, datasets=datasets, seed=seed, further=further)
+    if not noisy.records:
+        none = np.empty((0, len(noisy.table.columns)), dtype=np.int32)
+        return Imputed([none] * datasets, [{}] * datasets, 0.0, 0)
+    how: Any = {"classes": mechanism.classes, "seed": seed, "further": further}
+    moved = noisy.to_totals
+    made = best_file(moved, **how) if datasets == 1 else drawn_fits(moved, datasets=datasets, **how)
     if noisy.totals is None:
         return made
     rng = np.random.default_rng([seed, 5])
@@ -420,29 +411,6 @@ def imputed_tables(
         for drawn, (_, source) in zip(made.numbers, met, strict=True)
     ]
     return replace(made, codes=[codes for codes, _ in met], numbers=numbers)
-
-
-def _imputed(
-    noisy: Measurements,
-    mechanism: NoisyCounts,
-    *,
-    datasets: int,
-    seed: int,
-    further: ReferencePrior | None,
-) -> Imputed:
-    if noisy.records and are_fitted(noisy.table):
-        if datasets == 1:
-            return best_file(noisy, classes=mechanism.classes, seed=seed, further=further)
-        how: Any = {"datasets": datasets, "classes": mechanism.classes, "seed": seed}
-        return drawn_fits(noisy, **how, further=further)
-    return impute(
-        noisy,
-        datasets=datasets,
-        classes=mechanism.classes,
-        sweeps=mechanism.sweeps,
-        chains=mechanism.chains,
-        seed=seed,
-    )
 
 
 def measured_copy(

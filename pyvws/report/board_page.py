@@ -246,7 +246,6 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             f"Mean squared misfit of the imputed counts, in noise variances: "
             f"{number(imputed['misfit'])}. It is near 1 where the model is large enough; above 1.1 "
             "take more classes.",
-            *_of_chains(imputed),
             *_of_reference(public.privacy["counts"], confidential.summary),
             *_of_totals(public.privacy["counts"], confidential.summary),
         ],
@@ -302,28 +301,6 @@ def _of_totals(counts: Mapping[str, Any], summary: Mapping[str, Any]) -> list[st
     if noise is not None:
         lines.append(f"Noisy sums are up to {number(noise)} deviations of their noise off them.")
     return [*lines, *filter(None, [summary["totals"]["warning"]])]
-
-
-def _of_chains(imputed: Mapping[str, Any]) -> list[str]:
-    """How the chains moved, and what diagnostics say of the count of each set's largest cell."""
-    if imputed["accepted"] is None:
-        return ["Each dataset comes from a fit of classes to the counts, without chains."]
-    accepted = (
-        f"Accepted proposals: {number(imputed['accepted'])} of whole records and "
-        f"{number(imputed['moved'])} of single columns. Where the first is below 0.1 take more "
-        "sweeps."
-    )
-    found = imputed["diagnostics"]
-    if not found:
-        return [accepted, "The chains have too few sweeps to be compared."]
-    return [
-        accepted,
-        "Of each set the count of the largest cell is compared between chains. R-hat is above 1.1 "
-        f"in {imputed['apart']:.0%} of the sets, and largest in {found['column']}: "
-        f"{number(found['rhat_max'])}. The smallest effective sample size is "
-        f"{number(found['ess_bulk_min'])}. Where R-hat is above 1.1 in more than half of the sets, "
-        "take more sweeps.",
-    ]
 
 
 def _histogram_section(confidential: ConfidentialPart) -> Section:

@@ -54,7 +54,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
         *("reads-outcome", "own-predictions", "unchecked-predictions", "unknown-predictions"),
     ),
     "utility": (
-        *("counts-model", "counts-best-file", "counts-chains", "counts-lost", "one-draw"),
+        *("counts-model", "counts-best-file", "counts-lost", "one-draw"),
         *("few-draws", "systematic", "problems", "problems-of-draws"),
     ),
     "bias": ("counts-unknown", "within-bins", "outside-range", "record-bounds", "rounded"),

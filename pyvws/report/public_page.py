@@ -32,7 +32,7 @@ from pyvws.statement.words import (
     parted_caveats,
 )
 
-_SHORT_OF: Final = ("problems", "problems-of-draws", "counts-chains", "counts-lost")
+_SHORT_OF: Final = ("problems", "problems-of-draws", "counts-lost")
 
 
 def statement_facts(

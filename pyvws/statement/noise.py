@@ -161,7 +161,6 @@ class NoisyCountsStatement(NoiseStatement):
       ones.
     - `conversion` {"", "privacy-loss", "zcdp", "normal"}: How (epsilon, delta) follows.
     - `public_seed`: The seed of all that follows the counts.
-    - `apart`: The share of counted sets for which the chains disagree, where that is said.
     - `deviation_of_records`: That of the noise of the number of records; 0 without noise.
     - `predicted`: The k-marginal scores that noisy counts and datasets predict of each of these, by
       the size of the sets of columns; empty where nothing tells them.
@@ -170,7 +169,6 @@ class NoisyCountsStatement(NoiseStatement):
     - `population`, `weights`: The noisy sum of survey weights, and what is public of the weights,
       where counts are sums of them. A row then has so many `parts` of the scale of noise.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
-    - `fitted`: Whether fits of classes to the counts give the datasets, and not chains.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     - `reference`: What noisy counts and a public table say of each other, where one is a prior.
@@ -199,9 +197,7 @@ class NoisyCountsStatement(NoiseStatement):
     population: float | None = None
     weights: Mapping[str, Any] = field(default_factory=dict)
     parts: float = 1.0
-    apart: float | None = None
     lost: tuple[tuple[str, ...], ...] = ()
-    fitted: bool = False
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
     reference: Mapping[str, Any] | None = None
@@ -264,7 +260,6 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-reference": self.reference is not None and not self.reference["is_release"],
             "counts-reference-release": bool(self.reference and self.reference["is_release"]),
             "counts-totals": self.totals is not None,
-            "counts-chains": self.apart is not None,
             "counts-lost": bool(self.lost),
             "counts-unknown": True,
             "counts-weights": bool(self.weights),
@@ -290,7 +285,6 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
             **{key: {"file": (self.reference or {}).get("file")} for key in _OF_REFERENCE},
             "counts-totals": dict(self.totals or {}),
-            "counts-chains": {"share": self.apart},
             "counts-lost": {"sets": ", ".join(":".join(columns) for columns in self.lost)},
         }
         return [Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds]
@@ -346,7 +340,7 @@ class NoisyCountsStatement(NoiseStatement):
                 "public_seed": self.public_seed,
                 **({"weights": dict(self.weights)} if self.weights else {}),
                 **({"best_file": True} if self.best_file else {}),
-                **({"from_fits": True} if self.fitted and not self.best_file else {}),
+                **({"from_fits": True} if not self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
                 **({"reference": dict(self.reference)} if self.reference is not None else {}),
                 **({"totals": dict(self.totals)} if self.totals is not None else {}),

@@ -6,8 +6,8 @@ together with the speed of the machine. The other is that of the coefficients' p
 whose seconds are those of `REFERENCE`. How many slopes an iteration takes grows slowly with the
 number of parameters.
 
-Noisy counts take the noise of their cells, and then chains x sweeps x records x the columns and
-sets of a record. All of these are public or noisy, and their seconds are those of `REFERENCE`.
+Noisy counts take the noise of their cells, and then fits of classes to them and the records of
+each. All of these are public or noisy, and their seconds are those of `REFERENCE`.
 """
 
 from __future__ import annotations
@@ -50,16 +50,10 @@ _OF_DIAGNOSED: Final = 0.9e-6  # and for each draw of it,
 _OF_SHARE: Final = 100e-9  # of a conditional table's share in an iteration under a clamp,
 _OF_RECORD: Final = 30e-9  # of a record in each such table,
 _OF_NOISE: Final = 30e-6  # of the noise of a cell in noisy counts,
-_OF_FIGURE: Final = 2e-3  # of a set's diagnostics there,
-_OF_COLUMN: Final = 30e-9  # of a record's column in a sweep there,
-_OF_BIT: Final = 45e-9  # of each doubling of that column's codes,
-_OF_CLASS: Final = 0.6e-9  # of a class of it,
-_OF_SET: Final = 4.8e-9  # of a record's set,
-_OF_FAMILY: Final = 500e-9  # of a record's column that its own family gives,
-_OF_CODE: Final = 250e-9  # and of the share of a code in a class,
+_OF_FIGURE: Final = 2e-3  # of a set's figures there,
+_OF_FAMILY: Final = 1.0  # of a column that its own family gives,
 _OF_SQUARE: Final = 600e-9  # of a fit for each class and pair of codes,
 _OF_DRAWN: Final = 100e-9  # and of a column of a record of it.
-_FEWEST_SWEEPS: Final = 50  # Fewer are no remedy.
 _LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covariances.
 _SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
 _POWER: Final = 0.19  # with so small a power of the number of parameters.
@@ -141,39 +135,27 @@ def expected_of_counts(
     counted: Workload,
     records: int,
     *,
-    most: float,
-    fits: int = 0,
+    fits: int,
     in_steps: bool = False,
 ) -> Cost:
-    """The cost of noisy counts of a `Workload` whose N records are imputed by sweeps.
+    """The cost of noisy counts of a `Workload` whose N records so many `fits` give.
 
-    The remedy names the sweeps that take `most` seconds. Where `fits` to the counts give so many
-    datasets, the cost follows their codes, and hardly the records. Records are held in memory but
+    It follows the codes of classes, and hardly the records, which are held in memory but
     `in_steps`.
     """
     K, Q, H = len(counted.columns), len(counted.sets), mechanism.classes
     sizes = np.array([column.size for column in counted.columns.values()])
     by_class = sizes[[name not in counted.given for name in counted.columns]]
     families = sum(given.family is not None for given in counted.given.values())
-    of_record = K * _OF_COLUMN + np.log2(sizes).sum() * _OF_BIT + len(by_class) * H * _OF_CLASS
-    of_record += Q * _OF_SET + families * _OF_FAMILY
-    codes = H * int(by_class.sum())
-    of_sweep = mechanism.chains * (records * of_record + codes * _OF_CODE)
+    of_fit = _OF_SQUARE * H * int(by_class.sum()) ** 2 + _OF_DRAWN * records * K
+    of_fit += _OF_FAMILY * families
     before = _A_RUN_OF_COUNTS + _OF_NOISE * int(counted.possible.sum()) + _OF_FIGURE * Q
-    if fits:
-        of_fit = _OF_SQUARE * H * int(by_class.sum()) ** 2 + _OF_DRAWN * records * K
-        of_sweep = fits * of_fit / mechanism.sweeps
-    fitting = int((most - before) / of_sweep)
-    fewer = "Take "
-    if fits > 1:
-        fewer = "Take fewer datasets (--datasets), "
-    elif not fits and fitting >= _FEWEST_SWEEPS:
-        fewer = f"Take {fitting} sweeps (--sweeps), "
     return Cost(
-        float(before + mechanism.sweeps * of_sweep),
+        float(before + fits * of_fit),
         _GIGABYTES_OF_A_RUN + 8e-9 * (2 if in_steps else 20) * records * K,
         f"{records:,} records have {as_count(Q, 'set')} of {as_count(K, 'column')}. "
-        f"{fewer}fewer sets (--measure predictors), or leave columns out.",
+        f"Take {'fewer datasets (--datasets), ' if fits > 1 else ''}"
+        "fewer sets (--measure predictors), or leave columns out.",
     )
 
 

@@ -21,7 +21,7 @@ from pyvws._base.checks import Floats, whole_number
 from pyvws._base.deltas import delta_to_decide, modest_delta
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.best_file import are_fitted, best_file
+from pyvws.mechanisms.counts.best_file import best_file
 from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.drawn_fits import once_more
 from pyvws.mechanisms.counts.measurements import Measurements, of_set
@@ -311,8 +311,7 @@ def _of_counts(
         noise = counting.noise(asked.budget, hidden=False)
         settled, _, why = counting.settled(noise, N - out)
         notes, table = [*notes, *filter(None, [why])], settled.table
-        drawn = run.datasets if are_fitted(table) else 0
-        cost = expected_of_counts(asked, table, N - out, most=most, fits=drawn)
+        cost = expected_of_counts(asked, table, N - out, fits=run.datasets)
         notes += [*_time("time-of-counts", cost, most, {}), *not_counted(table)]
         clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
         if not found.stand_out(clear):
@@ -358,7 +357,7 @@ def _of_needs(run: RunSettings, N: int, public: nw.DataFrame[Any] | None = None)
         public = counting.referred
     if not regressions:
         return notes
-    if public is None or not are_fitted(counting.table):
+    if public is None:
         words = ", ".join(repr(need.words) for need in regressions)
         return [*notes, Phrase("regression-unknown", {"needs": words})]
     off = _of_copy(counting, mechanism, public)

@@ -22,7 +22,7 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
         table,
         tmp_path / "compared",
         epsilons=[8.0],
-        choices=["noisy-counts sweeps=20", "noisy-counts sweeps=20 delta=1e-5", "lw"],
+        choices=["noisy-counts", "noisy-counts delta=1e-5", "lw"],
         seeds=1,
         jobs=1,
         schema=vws.Schema(columns, reviewed="A. Person"),
@@ -32,8 +32,8 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
         chains=2,
     )
     by_choice = {row.point.choice.label: row for row in found.rows if row.point.epsilon == 8.0}
-    pure = by_choice["noisy-counts sweeps=20"]
-    approximate = by_choice["noisy-counts sweeps=20 delta=1e-5"]
+    pure = by_choice["noisy-counts"]
+    approximate = by_choice["noisy-counts delta=1e-5"]
     assert (pure.guarantee, pure.delta, pure.epsilons, pure.totals) == (
         "dp-if-public",
         0.0,
@@ -45,7 +45,7 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
     assert "1e-05" in approximate.kind
     lw = next(row for row in found.rows if row.point.choice.label == "lw" and row.scores)
     assert lw.totals[0] == pytest.approx(3 * lw.epsilons[0])
-    entries = found.table().filter(pl.col("choice") == "noisy-counts sweeps=20 delta=1e-5")
+    entries = found.table().filter(pl.col("choice") == "noisy-counts delta=1e-5")
     assert entries["delta"].to_list() == [1e-5]
     assert entries["epsilon_total_mean"].to_list() == [8.0]
     (advice,) = found.advice

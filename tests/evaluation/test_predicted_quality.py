@@ -1,7 +1,5 @@
 """Scores and kept dependence that noisy counts tell of datasets, without the table."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ import pyvws as vws
 from pyvws.evaluation.k_marginal import predicted_k_marginals
 from pyvws.evaluation.predicted_quality import PredictedQuality, predicted_quality
 from pyvws.mechanisms.counts.best_file import best_file
-from pyvws.mechanisms.counts.classes import Imputed
+from pyvws.mechanisms.counts.imputed import Imputed
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.workload import workload
 
@@ -35,9 +33,8 @@ def _noisy(x: np.ndarray, rng: np.random.Generator, scale: float) -> Measurement
     return Measurements(_TABLE, _TABLE.counts(x) + noise, scales, laplace=False, records=_N)
 
 
-def _imputed(codes: list[np.ndarray], *, fitted: bool) -> Imputed:
-    rest: dict[str, Any] = {"misfit": 1.0, "moved": None, "classes": 1, "diagnostics": None}
-    return Imputed(codes, [{}] * len(codes), accepted=None if fitted else 0.5, apart=0.0, **rest)
+def _imputed(codes: list[np.ndarray]) -> Imputed:
+    return Imputed(codes, [{}] * len(codes), misfit=1.0, classes=1)
 
 
 def _half_kept(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -75,10 +72,10 @@ def test_dependence_that_records_lost_is_told(fitted: bool, seed: int) -> None:
     x = _records(rng)
     noisy = _noisy(x, rng, 15.0)
     codes = [_half_kept(x, rng) for _ in range(1 if fitted else 3)]
-    same = _imputed(codes, fitted=fitted)
+    same = _imputed(codes)
     found = predicted_quality(noisy, same, lambda _own: same, seed=6)
     assert found.kept == pytest.approx(0.5, abs=0.12)
-    whole = _imputed([x] * len(codes), fitted=fitted)
+    whole = _imputed([x] * len(codes))
     own = predicted_quality(noisy, whole, lambda _own: whole, seed=6)
     assert own.kept == pytest.approx(1.0, abs=0.12)
 
@@ -90,7 +87,7 @@ def test_draws_that_are_too_far_from_the_counts_say_so() -> None:
     near = [_half_kept(x, np.random.default_rng(1)) for _ in range(3)]
     for own, codes in zip(np.random.default_rng(2).integers(0, _N, (3, 40)), near, strict=True):
         codes[own] = rng.integers(0, 5, (40, 4))
-    noisy, draws = _noisy(x, rng, 15.0), _imputed(near, fitted=False)
+    noisy, draws = _noisy(x, rng, 15.0), _imputed(near)
     found = predicted_quality(noisy, draws, lambda own: _made(own, 2), seed=1)
     true, between = (predicted_k_marginals(own)["pairs"] for own in ([x, near[0]], near))
     assert true < found.scores["pairs"] < between - 20.0
@@ -103,6 +100,5 @@ def test_what_noise_hides_is_not_told() -> None:
     assert found.kept is None
     assert {*found.scores} == {"margins", "pairs", "triples"}
     noisy = _noisy(x, rng, 60.0)
-    for alone in (_imputed([x], fitted=False), _imputed([x[:0]], fitted=True)):
-        nothing = predicted_quality(noisy, alone, lambda own: _made(own, 2), seed=1)
-        assert nothing == PredictedQuality({}, None)
+    nothing = predicted_quality(noisy, _imputed([x[:0]]), lambda own: _made(own, 2), seed=1)
+    assert nothing == PredictedQuality({}, None)

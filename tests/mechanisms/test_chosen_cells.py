@@ -199,7 +199,7 @@ def crowded(records: int = 3_000) -> tuple[pl.DataFrame, Schema]:
 
 
 def synthesized(table: pl.DataFrame, schema: Schema, **given: Any) -> Any:
-    mechanism = vws.NoisyCounts(epsilon=4.0, delta=1e-5, sweeps=60, chains=1, **given)
+    mechanism = vws.NoisyCounts(epsilon=4.0, delta=1e-5, **given)
     return vws.synthesize(table, schema=schema, mechanism=mechanism, datasets=2, seed=3)
 
 

@@ -112,7 +112,7 @@ def test_every_synthetic_record_keeps_order_and_sums(n: int, epsilon: float, dat
     made = vws.synthesize(
         table(n, 7),
         schema=with_close(),
-        mechanism=vws.NoisyCounts(epsilon=epsilon, delta=1e-6, classes=4, sweeps=20),
+        mechanism=vws.NoisyCounts(epsilon=epsilon, delta=1e-6, classes=4),
         records=n,
         datasets=datasets,
         seed=3,

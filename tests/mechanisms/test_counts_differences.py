@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.coding import counted_column
 from pyvws.mechanisms.counts.differences import Difference, difference_of
+from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import bought_tables, count_noise
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.privacy.budget import Budget
@@ -242,7 +242,7 @@ def test_records_have_no_difference_that_their_cells_rule_out() -> None:
     seller = Seller.of_noise(noise, codes)
     noisy = bought_tables(seller, noise, table, lambda x: x, records=len(codes))
     own = table.differences[0].shares
-    for x in impute(noisy, datasets=4, classes=3, sweeps=30, seed=2, chains=2).codes:
+    for x in drawn_fits(noisy, datasets=4, classes=3, seed=2).codes:
         assert (own[x[:, 1], x[:, 2], x[:, 3]] > 0.0).all()
 
 
@@ -253,7 +253,7 @@ def test_a_release_has_the_differences_counts_alone_and_is_made_again(tmp_path) 
     vws.Schema(columns).write(tmp_path / "schema.toml")
     out = tmp_path / "out"
     words = ["synthesize", str(tmp_path / "table.csv"), "--schema", str(tmp_path / "schema.toml")]
-    words += ["--mechanism", "noisy-counts", "--epsilon", "40", "--sweeps", "40", "--datasets", "2"]
+    words += ["--mechanism", "noisy-counts", "--epsilon", "40", "--datasets", "2"]
     ended = CliRunner().invoke(app, [*words, "--out", str(out)])
     assert ended.exit_code == 0, ended.output
     made = pl.read_csv(out / "release/synthetic-01.csv")

@@ -253,7 +253,7 @@ def test_a_reference_that_says_nothing_is_refused(
 
 def test_what_no_fit_takes_and_no_memory_holds_is_refused_before(monkeypatch) -> None:
     with refused("reference-without-fit"):
-        _run(_table(1, 50), _table(2, 50), tables="b")
+        _run(_table(1, 50), _table(2, 50), model="conditionals")
     monkeypatch.setattr(public, "MOST_VALUES", 100)
     with refused("reference-too-large", most=25):
         _run(_table(1, 50), _table(2, 50))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from refusals import refused
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -165,7 +164,3 @@ def test_the_best_file_stands_beside_several_datasets_and_is_none_of_them(tmp_pa
     assert CliRunner().invoke(app, ["reproduce", str(tmp_path / "out")]).exit_code == 1
     told = CliRunner().invoke(app, ["tabulate", str(tmp_path / "out"), "--by", "a", "--count"])
     assert told.exit_code == 0, told.output
-    with refused("best-file-of-chains"):
-        vws.synthesize(
-            frame, **run, mechanism=vws.NoisyCounts(epsilon=8.0, best_file=True, tables=("a",))
-        )

@@ -434,7 +434,6 @@ CALLS = {
     "least_squares": "abs(coefficients_of(cbind(1, c(0, 1)), c(3, 5)) - c(3, 2)) < 1e-12",
     "ledger": "all(releases_together(1, 2, 0, 9, 0, 1) == c(4, 0, 8, 0, 0, 1, 0, 0, 1))",
     "lipschitz": "all(lipschitz_by_record(matrix(-c(1, 2, 3, 4), 2)) == c(2, 4))",
-    "class_shares": "isTRUE(all.equal(class_means(2, 1), c(2, 2)))",
     "listings": "run_listing('b <- a + 1', list(a = 1), 'b')$b == 2",
     "match_risk": "expected_match_risk(c(1, 50), list(c(1, 50))) == 2",
     "package_data": "nrow(package_data('datasets', 'cars')) == 50",
@@ -534,7 +533,7 @@ def test_truth_values_are_logical_in_r(lines: Lines, tmp_path: Path) -> None:
 table <- data.frame(own = rep(c(TRUE, FALSE, NA, FALSE), 30))
 run <- function(...) suppressWarnings(
   vws$synthesize(table, schema = "schema.toml", datasets = 1, seed = 1, ...)$datasets[[1]]$own)
-counted <- run(mechanism = "noisy-counts", epsilon = 20, sweeps = 24)
+counted <- run(mechanism = "noisy-counts", epsilon = 20)
 drawn <- run(mechanism = "unweighted", draws = 25, warmup = 100, chains = 1)
 cat("counted", is.logical(counted), anyNA(counted), any(counted, na.rm = TRUE), "\\n")
 cat("drawn", is.logical(drawn), anyNA(drawn), any(drawn, na.rm = TRUE), "\\n")

@@ -32,7 +32,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     release = vws.synthesize(
         table,
         schema=schema,
-        mechanism=vws.NoisyCounts(epsilon=8.0, measure=("a:b", "b:k"), sweeps=40, classes=4),
+        mechanism=vws.NoisyCounts(epsilon=8.0, measure=("a:b", "b:k"), classes=4),
         datasets=4,
         seed=1,
     )

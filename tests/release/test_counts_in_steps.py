@@ -58,7 +58,7 @@ class Told:
 
 
 def run(schema: vws.Schema = SCHEMA, **given: Any) -> vws.Synthesizer:
-    mechanism = vws.NoisyCounts(epsilon=30.0, delta=1e-5, sweeps=6, classes=4, chains=1)
+    mechanism = vws.NoisyCounts(epsilon=30.0, delta=1e-5, classes=4)
     return vws.Synthesizer(schema=schema, mechanism=mechanism, **{"datasets": 1, **given})
 
 

@@ -38,9 +38,7 @@ def test_a_modest_delta_is_the_largest_power_of_ten_that_nobody_has_to_decide(
 
 def run(delta: float, **settings: Any) -> Any:
     pytest.importorskip("opendp")
-    counts = vws.NoisyCounts(
-        epsilon=1.0, delta=delta, neighbours=settings.pop("neighbours", "loo"), sweeps=40
-    )
+    counts = vws.NoisyCounts(epsilon=1.0, delta=delta, neighbours=settings.pop("neighbours", "loo"))
     return vws.synthesize(TABLE, schema=SCHEMA, mechanism=counts, datasets=1, **settings)
 
 

@@ -77,7 +77,7 @@ def table(n: int = N) -> pl.DataFrame:
     )
 
 
-RUN: dict[str, Any] = {"mechanism": "noisy-counts", "datasets": 2, "sweeps": 8, "classes": 5}
+RUN: dict[str, Any] = {"mechanism": "noisy-counts", "datasets": 2, "classes": 5}
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     schema().write(folder / "schema.toml")
     words = ["synthesize", str(folder / "table.csv"), "--schema", str(folder / "schema.toml")]
     words += ["--mechanism", "noisy-counts", "--epsilon", "3", "--delta", "1e-5", "--cap", "4"]
-    words += ["--datasets", "2", "--sweeps", "8", "--classes", "5", "--out", str(folder / "out")]
+    words += ["--datasets", "2", "--classes", "5", "--out", str(folder / "out")]
     ended = CliRunner().invoke(app, words)
     assert ended.exit_code == 0, ended.output
     return folder / "out"

@@ -48,7 +48,7 @@ def test_a_proposal_keeps_values_duplicates_and_computed_columns_in_every_record
     schema = Schema.propose(table).accepted()
     assert schema.computed >= {"country", "gone", "copied", "band", "born"}
     assert schema.computed >= {"charge", "agesq", "lwage", "rate"}
-    counts = vws.NoisyCounts(epsilon=60.0, delta=1e-5, sweeps=20, chains=1)
+    counts = vws.NoisyCounts(epsilon=60.0, delta=1e-5)
     made = vws.synthesize(table, schema=schema, mechanism=counts, datasets=1, seed=1).datasets[0]
     assert made.columns == table.columns
     assert abs(made["amount"].mean() / table["amount"].mean() - 1.0) < 0.1
@@ -76,7 +76,7 @@ def test_a_public_file_by_its_proposal_keeps_most_of_the_way_at_epsilon_4(
         pytest.skip(f"needs {name} beside the checkout")
     table = read_table(proposals.DATA / name).with_codes
     schema = Schema.propose(table).accepted()
-    counts = vws.NoisyCounts(epsilon=4.0, delta=1e-5, cap=cap, sweeps=60, chains=1)
+    counts = vws.NoisyCounts(epsilon=4.0, delta=1e-5, cap=cap)
     made = vws.synthesize(table, schema=schema, mechanism=counts, datasets=1, seed=1)
     assert made.privacy["epsilon_total"] <= 4.0
     found = vws.table_utility(table, made.datasets, schema=schema, s_pmse=False)

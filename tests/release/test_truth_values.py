@@ -22,7 +22,7 @@ WORDS = [("false", "true"), ("FALSE", "TRUE"), ("False", "True")]
 MECHANISMS: dict[str, dict[str, Any]] = {
     "lw": {"draws": 60, "warmup": 100, "chains": 1},
     "censored": {"draws": 60, "warmup": 100, "chains": 1, "epsilon": 20.0},
-    "noisy-counts": {"epsilon": 8.0, "sweeps": 24},
+    "noisy-counts": {"epsilon": 8.0},
 }
 FRAMES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "pandas": lambda table: table,
@@ -116,7 +116,7 @@ def test_a_reproduced_csv_has_the_same_words(tmp_path: Path) -> None:
     table_of("text", words).to_csv(path, index=False)
     schema_of(words).write(tmp_path / "s.toml")
     asked = ["synthesize", str(path), "--schema", str(tmp_path / "s.toml"), "--datasets", "2"]
-    asked += ["--mechanism", "noisy-counts", "--epsilon", "8", "--sweeps", "24"]
+    asked += ["--mechanism", "noisy-counts", "--epsilon", "8"]
     assert CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "out")]).exit_code == 0
     assert cells(tmp_path / "out/release/synthetic-02.csv", "own") == {*words}
     again = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out")])

@@ -19,7 +19,7 @@ SIZE = 8
 CATEGORIES = {name: vws.Column(model="table", levels=("1", "2", "3")) for name in "ab"}
 OF_UNITS = vws.Schema({"person": vws.Column(role="id"), **CATEGORIES}, unit="person")
 OF_RECORDS = vws.Schema({"person": vws.Column(role="drop"), **CATEGORIES})
-COUNTS: dict[str, Any] = {"mechanism": "noisy-counts", "epsilon": 8.0, "sweeps": 20}
+COUNTS: dict[str, Any] = {"mechanism": "noisy-counts", "epsilon": 8.0}
 
 
 def panel() -> pl.DataFrame:
@@ -62,7 +62,7 @@ def test_a_comparison_draws_units(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     table = panel()
     given: dict[str, Any] = {"epsilons": [8.0], "seeds": 1, "jobs": 1, "datasets": 2}
-    choices = ["noisy-counts cap=8 sweeps=20"]
+    choices = ["noisy-counts cap=8"]
     found = compare(table, tmp_path / "pair", choices=choices, schema=OF_UNITS, **given)
     ((score, *_),) = found.rows[0].scores
     own = vws.table_utility(table, [table], schema=OF_UNITS, s_pmse=False)

@@ -95,7 +95,7 @@ def clamped() -> vws.Release:
 def counted() -> vws.Release:
     pytest.importorskip("opendp")
     # So little noise that no dataset lacks a level, for which a regression is refused.
-    return by_schema("noisy-counts", epsilon=40.0, sweeps=60)
+    return by_schema("noisy-counts", epsilon=40.0)
 
 
 RELEASES: dict[str, tuple[Callable[[], vws.Release], str, tuple[str, ...]]] = {

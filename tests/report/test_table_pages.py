@@ -181,9 +181,7 @@ def test_programs_take_numbers_with_empty_cells_and_with_codes(tmp_path: Path) -
     table = pd.DataFrame({"pay": TABLE["pay"].where(TABLE["owner"] == 1), "aid": TABLE["owner"]})
     cuts = {"model": "normal", "range": (0.0, 20.0), "cuts": (8.0, 9.0, 10.0)}
     schema = Schema({"pay": Column(**cuts, missing=True), "aid": Column(**cuts, missing=["1"])})
-    release = vws.synthesize(
-        table, schema=schema, mechanism="noisy-counts", epsilon=4, datasets=2, sweeps=5
-    )
+    release = vws.synthesize(table, schema=schema, mechanism="noisy-counts", epsilon=4, datasets=2)
     public = read_public(release.write(tmp_path / "out"))
     assert public.outcome == "aid"
     page = html.unescape(public_page(public, _HEADING))
@@ -431,7 +429,6 @@ def test_the_public_page_has_new_ids_and_says_what_days_count_from(tmp_path: Pat
         mechanism="noisy-counts",
         epsilon=8.0,
         datasets=2,
-        sweeps=40,
         classes=2,
     )
     release.write(tmp_path / "out")

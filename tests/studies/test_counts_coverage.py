@@ -19,7 +19,6 @@ _SMALL = {
     "runs": [{"n": 300, "epsilon": 5.0, "delta": 1e-5}],
     "measure": {"all_pairs": ["pairs"], "pairs_of_a": ["a:b", "a:c"]},
     "datasets": 8,
-    "sweeps": 20,
     "classes": 8,
 }
 

@@ -37,7 +37,7 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(noisy_counts, "BEST", ((50.0, 1e-5), (1.0, 0.0)))
 
     def few(frame, **given):
-        return vws.synthesize(frame, sweeps=10, classes=3, **given)
+        return vws.synthesize(frame, classes=3, **given)
 
     given = {"synthesize": few, "seed": 1, "runs": 1}
     found = noisy_counts.run(tmp_path / "made.csv", schema=tmp_path / "schema.toml", **given)

@@ -114,18 +114,9 @@ REFUSED: dict[str, dict[str, Any]] = {
     "cap-and-unit": counts(sex=SEX, cap=2),
     "exact-number-of-units": counts(sex=SEX, unit="home", cap=2, neighbours="replace"),
     "counts-family": counts(pay=replace(PAY, model="normal-mixture"), tables=("pay",)),
-    "too-few-sweeps": {
-        **table(sex=SEX),
-        "mechanism": vws.NoisyCounts(epsilon=1.0, model="conditionals", sweeps=9, chains=1),
-        "datasets": 6,
-    },
     "reference-without-fit": {
         **table(sex=SEX),
         "mechanism": vws.NoisyCounts(epsilon=1.0, model="conditionals", reference="public.csv"),
-    },
-    "best-file-of-chains": {
-        **table(sex=SEX),
-        "mechanism": vws.NoisyCounts(epsilon=1.0, model="conditionals", best_file=True),
     },
     "window-of-no-bound": {**CLAMPED, "accounting": "window"},
     "match-and-epsilon": {**Y, "mechanism": vws.ScalarWeighted(match=2.0), "epsilon": 2.0},

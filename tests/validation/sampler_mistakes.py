@@ -34,11 +34,9 @@ _NUTS = "pyvws.engines.nuts_steps:nuts_step"
 _ROWS = "pyvws.engines.table_rows:move_rows"
 _CELLS = "pyvws.engines.table_rows:move_cells"
 _GROUPS = "pyvws.engines.table_groups:move_groups"
-_SHARES = "pyvws.mechanisms.counts.class_shares:ClassShares"
 _HALF = "p[i] += 0.5 * step * g[i]\n                "
 _REVERSE = "log_dirichlet(shares[p], count_after, L)"
 _GAIN = "low, high = window\n    value = 0.0"
-_OWN = "log_odds = _log_gamma(1.0 + own, rng)"
 
 
 def doubled_window(with_rows: Any) -> Any:
@@ -151,23 +149,4 @@ SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
         ("pyvws.engines.nuts:with_rows", doubled_window),
         "statement/table-chains",
     ),
-)
-
-_CASE: Final = "pyvws_validation.cases.samplers:"
-_STICKS: Final = "-np.logaddexp(0.0, -log_odds), -np.logaddexp(0.0, log_odds)"
-_IN_DOUBLES: Final = (
-    "np.log(1.0 / (1.0 + np.exp(-log_odds))), "
-    "np.log(np.maximum(1.0 - 1.0 / (1.0 + np.exp(-log_odds)), 1e-300))"
-)
-# The compared function, what is replaced in it, and the wrong version.
-SHARE_MISTAKES: Final[tuple[tuple[str, str, Wrong], ...]] = tuple(
-    (_CASE + "class_means", _CASE + "ClassShares", edited(_SHARES, right, wrong)[1])
-    for right, wrong in (
-        (_STICKS, _IN_DOUBLES),
-        (_OWN, _OWN.replace("1.0 + own", "1.0 + 0 * own")),
-        ("[..., None] + beyond", "[..., None] + 0 * beyond"),
-        ("own.shape[-1], own", "own.shape[-1] + 1, own"),
-        ("/ (_SHAPE - log_rest.sum(axis=-1))", "* 0 + 1.0"),
-        ("np.asarray(drawn", "np.maximum(0.3, drawn"),
-    )
 )

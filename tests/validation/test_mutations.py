@@ -18,7 +18,6 @@ from pyvws_validation._case import Case
 from pyvws_validation.cases import CASES
 from pyvws_validation.runner import exit_code, run
 from release_mistakes import RUN_MISTAKES
-from sampler_mistakes import SHARE_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_times
 from test_guarantee import plant
 
@@ -428,7 +427,6 @@ _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (UTILITY_TABLE, UTILITY_TABLE, "first_dataset_only"),
     *COUNTED_RECORDS_MISTAKES,
-    *SHARE_MISTAKES,
     *STATEMENT_MISTAKES,
     *RUN_MISTAKES,
 )

@@ -2,9 +2,9 @@
 
 The population has categories, whose shares in all cells are known. Each column depends on two
 columns before it, so no product of pairs gives the population. Each replicate draws databases of n
-records, counts them under fresh noise with a noisy n, and makes datasets of the counts: by fits of
-their own, as a run does, and by the chains that other models take. What is counted are all pairs,
-or the pairs of the first column alone, which leaves other pairs to the model. No triple is counted.
+records, counts them under fresh noise with a noisy n, and makes datasets of the counts by fits of
+their own, as a run does. What is counted are all pairs, or the pairs of the first column alone,
+which leaves other pairs to the model. No triple is counted.
 
 Figures are the shares of cells of margins, pairs and triples. Their truth is the population's
 share, or that of the confidential table. Pairs of cells whose share is two points or more off the
@@ -15,7 +15,7 @@ dataset which takes it for data. Those of the noisy counts come by least squares
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import combinations
@@ -30,7 +30,6 @@ from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.evaluation.combining_rules import OF, combine
 from pyvws.evaluation.counted_cells import counted_cells
-from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import (
@@ -62,8 +61,6 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "least_share": 0.02,
     "strong": 0.02,
     "datasets": 20,
-    "sweeps": 350,
-    "chains": 2,
     "classes": 30,
     "level": 0.95,
 }
@@ -73,7 +70,7 @@ least distance from the product of the margins that makes a pair a strong one. A
 has `every`: it takes each such replicate alone."""
 
 KINDS: Final = ("margin", "measured pair", "strong pair", "other pair", "triple")
-METHODS: Final = ("fits", "chains", "counted", "confidential", "one dataset")
+METHODS: Final = ("fits", "counted", "confidential", "one dataset")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +158,6 @@ class Database:
         table: Workload,
         run: Mapping[str, Any],
         seed: np.random.SeedSequence,
-        methods: Sequence[str] = ("fits", "chains"),
     ) -> Database:
         """Records drawn by a seed, counted under fresh noise with a noisy n."""
         records = whole.sample(run["n"], np.random.default_rng(seed.spawn(1)[0]))
@@ -172,9 +168,7 @@ class Database:
         noisy = bought_tables(seller, sold, table, lambda codes: codes, records=number)
         asked: Any = {name: settings[name] for name in ("datasets", "classes")}
         asked["seed"] = whole_seed(seed.spawn(1)[0])
-        chains: Any = {name: settings[name] for name in ("sweeps", "chains")}
-        ways = {"fits": partial(drawn_fits, noisy), "chains": partial(impute, noisy, **chains)}
-        return cls(records, noisy, {name: ways[name](**asked).codes for name in methods})
+        return cls(records, noisy, {"fits": drawn_fits(noisy, **asked).codes})
 
     @property
     def noise(self) -> float:

@@ -26,7 +26,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import whole_seed
 from pyvws.errors import SearchError
 from pyvws.mechanisms.censored import Censored
-from pyvws.mechanisms.counts.classes import impute
+from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import Measurements, count_noise
 from pyvws.mechanisms.counts.workload import PAIRS, workload
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
@@ -144,9 +144,6 @@ def largest_effect(loop: SynthesisLoop, fitted: Made) -> float:
     return max(abs(full(q)[0] - without(q)[0]) for q in points)
 
 
-_SWEEPS = 100
-
-
 def counted_column(
     y: Floats, column: Column, *, epsilon: float, datasets: int, seed: np.random.SeedSequence
 ) -> list[Floats]:
@@ -169,9 +166,7 @@ def counted_column(
         records=max(1, len(y) + int(_laplace(of_records, 1, rng)[0])),
         records_scale=of_records,
     )
-    imputed = impute(
-        noisy, datasets=datasets, classes=1, sweeps=_SWEEPS, seed=whole_seed(seed.spawn(1)[0])
-    )
+    imputed = drawn_fits(noisy, datasets=datasets, classes=1, seed=whole_seed(seed.spawn(1)[0]))
     return [
         table.columns["y"].values(codes[:, 0], rng, numbers.get("y"))["y"]
         for codes, numbers in zip(imputed.codes, imputed.numbers, strict=True)

@@ -266,7 +266,6 @@ class CountedRuns(Runs):
                     tables=self.tables,
                     model=self.model,
                     totals=self.totals,
-                    sweeps=4,
                     classes=2,
                 ),
                 records=self.records,

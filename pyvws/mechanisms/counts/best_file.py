@@ -15,24 +15,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws.mechanisms.counts.classes import Imputed
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.fitted_classes import (
-    FittedClasses,
-    Further,
-    fitted_classes,
-    is_fitted,
-)
-from pyvws.mechanisms.counts.given_records import (
-    are_countable,
-    rest_of,
-    with_given,
-    without_given,
-)
+from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, fitted_classes
+from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
+from pyvws.mechanisms.counts.imputed import Imputed
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
-from pyvws.mechanisms.counts.workload import Workload
 
 AT_ONCE: Final = 1 << 22
 """Records that are made together: more take small codes, part by part."""
@@ -42,34 +31,32 @@ _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
 
 
-def are_fitted(table: Workload) -> bool:
-    """Whether fits of the counts give the datasets, by public things alone."""
-    return are_countable(table) and is_fitted(rest_of(table))
-
-
 def best_file(
     noisy: Measurements, *, classes: int, seed: int, further: Further | None = None
 ) -> Imputed:
     """The file of a fit, from noisy counts and public things alone: it costs nothing."""
+    noisy = within_reach(noisy)
     paired, rng = in_pairs(noisy), np.random.default_rng([seed, 2])
     of_rest = without_given(paired)
-    fitted = fitted_classes(of_rest, classes=classes, seed=seed, further=further)
+    fitted = None
+    if of_rest.table.columns and noisy.records:
+        fitted = fitted_classes(of_rest, classes=classes, seed=seed, further=further)
     least = np.min_scalar_type(max(column.size for column in noisy.table.columns.values()))
-    parts = []
-    for low in range(0, noisy.records, AT_ONCE):
+    parts, numbers = [], []
+    for low in range(0, max(1, noisy.records), AT_ONCE):
         size = min(AT_ONCE, noisy.records - low)
-        records = best_records(fitted, size, rng, towards=without_given(_part(noisy, size)))
-        made = with_given(records, _part(paired, size), rng)
+        records = np.empty((size, len(of_rest.table.columns)), dtype=np.int32)
+        if fitted is not None:
+            towards = without_given(_part(noisy, size))
+            records = best_records(fitted, size, rng, towards=towards)
+        made, drawn = with_given(records, _part(paired, size), rng)
         parts.append(made if size == noisy.records else made.astype(least))
+        numbers.append(drawn)
     return Imputed(
         codes=[np.concatenate(parts) if len(parts) > 1 else parts[0]],
-        numbers=[{}],
-        misfit=fitted.misfit,
-        accepted=None,
-        moved=None,
-        classes=len(fitted.shares),
-        diagnostics=None,
-        apart=0.0,
+        numbers=[{name: np.concatenate([one[name] for one in numbers]) for name in numbers[0]}],
+        misfit=0.0 if fitted is None else fitted.misfit,
+        classes=0 if fitted is None else len(fitted.shares),
     )
 
 

@@ -33,14 +33,14 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws.mechanisms.counts.best_file import best_records
-from pyvws.mechanisms.counts.classes import Imputed
 from pyvws.mechanisms.counts.fitted_classes import (
     FittedClasses,
     Further,
     PenalisedCounts,
     one_fit,
 )
-from pyvws.mechanisms.counts.given_records import with_given, without_given
+from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
+from pyvws.mechanisms.counts.imputed import Imputed
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.triple_records import in_pairs
 
@@ -55,36 +55,37 @@ _RAKED: Final = 10  # Passes that give classes their margins again.
 def drawn_fits(
     noisy: Measurements, *, datasets: int, classes: int, seed: int, further: Further | None = None
 ) -> Imputed:
-    """Records of so many fits, of a table that classes can give (`are_fitted`)."""
+    """Records of so many fits to the noisy counts."""
+    noisy = within_reach(noisy)
     streams = np.random.SeedSequence([seed, 3]).spawn(datasets)
     rngs = [np.random.default_rng(stream) for stream in streams]
+    sums, misfit = _Sums(without_given(in_pairs(noisy))), 0.0
+    by_classes = bool(sums.counts.table.columns)
     with steady_sums():
-        fits, sums, misfit = [], _Sums(without_given(in_pairs(noisy))), 0.0
+        fits = []
         for own, rng in zip(around(noisy, rngs), rngs, strict=True):
             counts = PenalisedCounts(without_given(in_pairs(own)))
-            fit = one_fit(counts, classes, rng, further)
-            sums.add(counts, *fit)
+            fit = None
+            if by_classes:
+                fit = one_fit(counts, classes, rng, further)
+                sums.add(counts, *fit)
+                misfit += counts.misfit(*fit) / (2.0 * datasets)  # Of the noise of both.
             fits.append((own, counts, fit, rng))
-            misfit += counts.misfit(*fit) / (2.0 * datasets)  # Of the noise of both.
-        codes = []
+        codes, numbers = [], []
         amounts = spread_amounts(1.0 / sums.kept, datasets, seed)
-        for (own, counts, (shares, profiles), rng), more in zip(fits, amounts, strict=True):
-            profiles = with_dependence(counts, shares, profiles, more)
-            ties = counts.ties(shares, profiles)
-            fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit)
-            near, towards = counts.precision > 0.0, without_given(own)
-            records = best_records(fitted, noisy.records, rng, near, towards)
-            codes.append(with_given(records, in_pairs(own), rng))
-    return Imputed(
-        codes=codes,
-        numbers=[{} for _ in codes],
-        misfit=misfit,
-        accepted=None,
-        moved=None,
-        classes=classes,
-        diagnostics=None,
-        apart=0.0,
-    )
+        for (own, counts, fit, rng), more in zip(fits, amounts, strict=True):
+            records = np.empty((noisy.records, 0), dtype=np.int32)
+            if fit is not None:
+                shares, profiles = fit
+                profiles = with_dependence(counts, shares, profiles, more)
+                ties = counts.ties(shares, profiles)
+                fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit)
+                near, towards = counts.precision > 0.0, without_given(own)
+                records = best_records(fitted, noisy.records, rng, near, towards)
+            made, drawn = with_given(records, in_pairs(own), rng)
+            codes.append(made)
+            numbers.append(drawn)
+    return Imputed(codes, numbers, misfit, classes)
 
 
 def spread_amounts(more: float, datasets: int, seed: int) -> Floats:

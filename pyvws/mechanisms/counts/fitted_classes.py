@@ -18,8 +18,8 @@ Few classes cannot hold a strong diagonal. So of each pair of columns
 the part of its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
 (gap / deviation)^2 that is the share 1 - C / X of the gap, as James and Stein have it, where C is
 what noise hardly exceeds. Of the rest the covariance z of both columns' ranks, in deviations, keeps
-the share 1 - 1 / z^2: a tie along both orders shows there when all cells together hide it. Like the
-sampler, the fit reads the noisy counts alone.
+the share 1 - 1 / z^2: a tie along both orders shows there when all cells together hide it. The fit
+reads the noisy counts alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from pyvws._base.cores import steady_sums
 from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
-from pyvws.mechanisms.counts.workload import Workload
 
 _FITS: Final = 4
 _STEPS: Final = 300
@@ -51,7 +50,6 @@ _SMOOTH: Final = 0.2  # Scales of the noise within which Laplace's log density i
 _OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
 _NONE: Final = -np.inf  # The logit of a code that rules bar.
-_MOST_CODES: Final = 1500  # Of all columns together.
 MOST_CELLS: Final = 200_000
 """Cells of the sets that are no plain pairs, at most, for a fit."""
 
@@ -86,15 +84,6 @@ class FittedClasses:
         return np.asarray(of_classes + records * self.ties)
 
 
-def is_fitted(table: Workload) -> bool:
-    """Whether classes alone give the columns of a workload, within the reach of a fit."""
-    codes = sum(column.size for column in table.columns.values())
-    further = sum(crossed.size for crossed in table.cliques if not _is_pair(crossed))
-    if table.given or codes > _MOST_CODES or further > MOST_CELLS:
-        return False
-    return rule_patterns(table.columns, table.skips) is not None
-
-
 class FurtherSlopes(Protocol):
     """What a prior adds to the slopes of one fit."""
 
@@ -116,7 +105,7 @@ class Further(Protocol):
 def fitted_classes(
     noisy: Measurements, *, classes: int, seed: int, further: Further | None = None
 ) -> FittedClasses:
-    """The mean of several fits, each of about so many classes; of a table that `is_fitted`."""
+    """The mean of several fits, each of about so many classes."""
     counts = PenalisedCounts(noisy)
     with steady_sums():
         fits = [
@@ -185,10 +174,10 @@ class PenalisedCounts:
         self.others: list[tuple[Clique, Floats, Floats]] = []
         for q, crossed in enumerate(noisy.table.cliques):
             own = slice(*noisy.table.offsets[q : q + 2])
-            shape = crossed.sizes if _is_pair(crossed) else (-1, crossed.sizes[-1])
+            shape = crossed.sizes if is_pair(crossed) else (-1, crossed.sizes[-1])
             S = noisy.counts[own].astype(np.float64).reshape(shape)
             weights = self.weights[own].reshape(shape)
-            if _is_pair(crossed):
+            if is_pair(crossed):
                 a, b = (self._codes(name) for name in crossed.columns)
                 self.square[a, b], self.square[b, a] = S, S.T
                 self.precision[a, b], self.precision[b, a] = weights, weights.T
@@ -339,7 +328,8 @@ class PenalisedCounts:
         return squares / float(self.table.possible.sum())
 
 
-def _is_pair(crossed: Clique) -> bool:
+def is_pair(crossed: Clique) -> bool:
+    """Whether a set is two columns by their own codes."""
     return len(crossed.columns) == 2 and not crossed.groups
 
 

@@ -1,136 +1,357 @@
-"""Columns that tables of others give, in the best file: beside the records of a fit of the rest.
+"""Columns that tables or families of others give: beside the records of a fit of the rest.
 
-A row of a table has whole numbers of each code by its noisy counts, drawn to the column's margin as
-far as noise hides the row. Codes are then swapped between records of a row towards the noisy counts
-of the column with others, so far as these stand out of the noise.
+Records with the same codes of the giving columns are a row. A row has whole numbers of each code.
+Their shares follow from the noisy counts of all sets that have the column: by its family, fitted to
+these, or else from its margin. That margin is raked to each table, so far as it stands out of the
+noise. Codes are then swapped between records of a row towards the noisy counts of the column with
+others, so far as these stand out of the noise. A difference and its later number have one table.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.cliques import clique
+from pyvws.mechanisms.counts.cliques import Clique, clique
 from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance, on_simplex
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.skips import rule_patterns
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import Workload
+from pyvws.posterior.cell_family import CountedTable, FittedFamily, fitted_family
 
 Integers = NDArray[np.signedinteger[Any]]
 
-_PASSES: Final = 4  # Of swaps over all records.
+_PASSES: Final = 4  # Of swaps over all records,
+_RAKED: Final = 20  # and over tables that a column is raked to.
+_MOST_CODES: Final = 1500  # Of all columns that classes give.
+_MOST_SWAPPED: Final = 6000  # Of a column and of all others, for swaps.
+_STANDS_OUT: Final = 2.0  # Deviations of the noise of a difference's count.
+_LEAST: Final = 1e-9  # Of a share, so that none is lost for good.
 
 
-def are_countable(table: Workload) -> bool:
-    """Whether each given column has a counted table by one other, and the rest sets without it."""
-    ruled = {*table.skips}.union(*(skip.rows.columns for skip in table.skips.values()))
-    for name, own in table.given.items():
-        sets = [{*c.columns} - {*c.groups} for c in table.cliques if name in c.columns]
-        wanted = {name} if own.redrawn else {name, *own.rows.columns}
-        several = len(own.rows.columns) > 1 or own.family is not None
-        if name in ruled or several or not any(wanted <= one for one in sets):
-            return False
-    rest = [table.cliques[q] for q in _kept(table)]
-    alone = {name for crossed in rest for name in crossed.columns if name not in crossed.groups}
-    return bool(alone) and alone == {*table.columns} - {*table.given} and not table.differences
+def within_reach(noisy: Measurements) -> Measurements:
+    """The noisy counts of a table whose classes give no more than they can.
+
+    A column whose rules read a given one follows from what they read. So do the last columns with
+    rules where these make too many patterns. The largest columns have their margins where all of
+    them have too many codes.
+    """
+    table, given = noisy.table, dict(noisy.table.given)
+
+    def add(name: str) -> None:
+        rows = skip.rows if (skip := table.skips.get(name)) else clique(table.columns, ())
+        given[name] = GivenColumn(rows, np.ones(table.columns[name].size))
+        for other, reading in table.skips.items():
+            if name in reading.rows.columns and other not in given:
+                add(other)
+
+    for name, skip in table.skips.items():
+        if name not in given and {*given} & {*skip.rows.columns}:
+            add(name)
+    while rule_patterns(*_left(table, given)) is None:
+        add([name for name in table.skips if name not in given][-1])
+    sizes = {name: own.size for name, own in _left(table, given)[0].items()}
+    while sum(sizes.values()) > _MOST_CODES:
+        add(max(sizes, key=lambda name: sizes[name]))
+        sizes = {name: own.size for name, own in _left(table, given)[0].items()}
+    if len(given) == len(table.given):
+        return noisy
+    return replace(noisy, table=replace(table, given=given))
 
 
-def rest_of(table: Workload) -> Workload:
-    """The columns that no table gives, and the sets of these alone."""
-    kept = _kept(table)
-    offsets = np.append(0, np.cumsum(table.sizes[kept])).astype(np.int64)
-    return replace(
-        table,
-        columns={name: own for name, own in table.columns.items() if name not in table.given},
-        given={},
-        cliques=tuple(table.cliques[q] for q in kept),
-        weights=tuple(table.weights[q] for q in kept),
-        offsets=offsets,
-        possible=table.possible[_cells(table)],
-    )
+def _left(table: Workload, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The columns that are not given, and their rules."""
+    columns, skips = table.columns.items(), table.skips.items()
+    return {n: x for n, x in columns if n not in given}, {n: x for n, x in skips if n not in given}
 
 
 def without_given(noisy: Measurements) -> Measurements:
-    """The noisy counts of the sets of `rest_of`."""
+    """The noisy counts of the columns that no table gives, by sets of these alone.
+
+    Sets that have given columns too are summed over these, where no other set has the rest.
+    """
     table = noisy.table
-    counts, scales = noisy.counts[_cells(table)], noisy.scales[_kept(table)]
-    return replace(noisy, table=rest_of(table), counts=counts, scales=scales)
+    kept = [q for q, c in enumerate(table.cliques) if not {*table.given} & {*c.columns}]
+    cliques = [table.cliques[q] for q in kept]
+    parts = [slice(*table.offsets[q : q + 2]) for q in kept]
+    counts, possible = [noisy.counts[x] for x in parts], [table.possible[x] for x in parts]
+    scales = [float(noisy.scales[q]) for q in kept]
+    for q in np.argsort(table.sizes, kind="stable").tolist():
+        crossed, own = table.cliques[q], slice(*table.offsets[q : q + 2])
+        names = [name for name in crossed.columns if name not in table.given]
+        groups = {name: x for name, x in crossed.groups.items() if name in names}
+        plain = {*names} - {*groups}
+        if not plain or q in kept or any(plain <= {*c.columns} - {*c.groups} for c in cliques):
+            continue
+        rest = clique(table.columns, names, groups)
+        gone = tuple(i for i, name in enumerate(crossed.columns) if name in table.given)
+        cliques.append(rest)
+        counts.append(noisy.counts[own].reshape(crossed.sizes).sum(axis=gone).ravel())
+        possible.append(table.possible[own].reshape(crossed.sizes).any(axis=gone).ravel())
+        scales.append(float(noisy.scales[q]) * (crossed.size / rest.size) ** 0.5)
+    columns, skips = _left(table, table.given)
+    rest_of = replace(
+        table,
+        columns=columns,
+        skips=skips,
+        given={},
+        cliques=tuple(cliques),
+        weights=(1.0,) * len(cliques),
+        offsets=np.append(0, np.cumsum([one.size for one in cliques])).astype(np.int64),
+        possible=np.concatenate([*possible, np.empty(0, dtype=np.bool_)]),
+    )
+    of_cells = np.concatenate([*counts, np.empty(0, dtype=np.int64)])
+    return replace(noisy, table=rest_of, counts=of_cells, scales=np.array(scales))
 
 
-def _kept(table: Workload) -> list[int]:
-    return [q for q, c in enumerate(table.cliques) if not {*table.given} & {*c.columns}]
+def with_given(
+    x: Codes, noisy: Measurements, rng: np.random.Generator
+) -> tuple[Codes, dict[str, Floats]]:
+    """Codes (n, K) of records whose codes x (n, .) the fit of the rest gives.
 
-
-def _cells(table: Workload) -> NDArray[np.int64]:
-    return np.concatenate([np.arange(*table.offsets[q : q + 2]) for q in _kept(table)])
-
-
-def with_given(x: Codes, noisy: Measurements, rng: np.random.Generator) -> Codes:
-    """Codes (n, K) of records whose codes x (n, .) the fit of the rest gives."""
-    table = noisy.table
+    The numbers (n,) within the cells of columns whose family gives them stand beside, by name.
+    """
+    table, numbers = noisy.table, dict[str, Floats]()
     codes = dict(zip((name for name in table.columns if name not in table.given), x.T, strict=True))
+    joint: dict[str, Floats] = {}
     for name in (name for name in table.columns if name in table.given):
-        own = table.given[name]
-        rows = own.rows.cells(codes)
-        number = np.bincount(rows, minlength=own.rows.size)
-        shares = _shares(noisy, name, own, number)
-        whole = whole_numbers(shares, number, np.array([0, shares.shape[1]]))
-        within = np.tile(np.arange(shares.shape[1], dtype=np.int32), len(shares))
-        drawn = np.repeat(within, whole.ravel())  # Row by row.
-        order = np.argsort(rows, kind="stable")
-        drawn = drawn[np.lexsort((rng.random(len(rows)), rows[order]))]
-        others = [*codes]
-        y = np.column_stack([*(codes[other][order] for other in others), drawn])
-        sizes = [table.columns[one].size for one in (*others, name)]
-        offsets = np.append(0, np.cumsum(sizes)).astype(np.int64)
-        gap = np.zeros((offsets[-1], offsets[-1]))
-        for k, other in enumerate(others):
-            by_row = _crossed(rows[order], y[:, k], (len(shares), sizes[k]))
-            expected = shares.T @ by_row
-            expected += _standing_out(noisy, name, other, expected)
-            expected -= _crossed(drawn, y[:, k], expected.shape)
-            gap[offsets[-2] :, offsets[k] : offsets[k + 1]] = expected
-        gap += gap.T
-        start, last = np.append(0, np.cumsum(number)), np.array([len(others)])
-        swapped(y, start, gap, offsets, last, _PASSES, rng)
-        codes[name] = np.empty(len(rows), dtype=np.int32)
-        codes[name][order] = y[:, -1]
-    return np.column_stack([codes[name] for name in table.columns])
+        rows = _Rows.of(name, codes, table, len(x))
+        if isinstance(table.columns[name], Difference):
+            shares = _with_later(noisy, name, rows)
+            later = table.columns[name].later.name  # type: ignore[attr-defined]
+            joint[later] = shares
+            shares, fitted = shares.sum(axis=2), None
+        elif name in joint:
+            difference = next(x for x in table.differences if x.later.name == name)
+            before = _Rows.of(difference.name, codes, table, len(x))
+            own = joint[name][before.of_record[rows.first], codes[difference.name][rows.first]]
+            shares, fitted = own / own.sum(axis=1, keepdims=True), None
+        else:
+            shares, fitted = _shares(noisy, name, rows)
+        codes[name] = _placed(noisy, name, rows, shares, codes, rng)
+        if fitted is not None and not table.columns[name].column.categorical:
+            numbers[name] = fitted.numbers(rows.combination[rows.of_record], codes[name], rng)
+    return np.column_stack([codes[name] for name in table.columns]), numbers
 
 
-def _shares(noisy: Measurements, name: str, own: GivenColumn, number: Integers) -> Floats:
-    """The shares (rows, L) of a column's codes in rows of so many records."""
-    columns, rows = noisy.table.columns, own.rows
-    possible = np.broadcast_to(own.prior > 0.0, (rows.size, columns[name].size))
-    if own.redrawn:  # A row has codes of its own.
-        found = noisy.summed((name,))
-        assert found is not None
-        counts, variance = possible * found[0], found[1]
-    else:
-        found = noisy.summed((*rows.columns, name))
-        assert found is not None
-        by_codes = clique(columns, rows.columns)
-        row = rows.cells({other: code.astype(np.int32) for other, code in by_codes.codes.items()})
-        counts = np.zeros(possible.shape)
-        np.add.at(counts, row, found[0].reshape(by_codes.size, -1))
-        variance = found[1] * by_codes.size / rows.size
-    margin = possible * (on_simplex(counts.sum(axis=0), float(number.sum())) + 0.5)
-    margin /= margin.sum(axis=1, keepdims=True)
-    gap = counts - number[:, None] * margin
-    cells = possible.sum(axis=1, keepdims=True)
-    squares = (gap**2).sum(axis=1, keepdims=True) / variance
-    near = number[:, None] * margin + kept_of_gap(cells, squares) * gap
-    shares = margin.copy()
-    for r in np.flatnonzero(number).tolist():
-        inside = possible[r]
-        shares[r, inside] = on_simplex(near[r, inside], float(number[r])) / number[r]
-    return np.asarray(shares)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Records by the codes of what gives a column, and of what its rules read.
+
+    - `of_record` (n,): The row of each record.
+    - `number` (P,): The records of each row.
+    - `first` (P,): A record of each row.
+    - `codes`: The code (P,) of each giving column, or its group.
+    - `combination` (P,): The number of the giving columns' combination.
+    - `possible` (P, L): The codes that a row may have.
+    - `free` (P,): Whether no rule fixes the code.
+    """
+
+    of_record: Integers
+    number: Integers
+    first: Integers
+    codes: dict[str, Integers]
+    combination: Integers
+    possible: NDArray[np.bool_]
+    free: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, name: str, codes: Mapping[str, Codes], table: Workload, n: int) -> _Rows:
+        own, skip = table.given[name], table.skips.get(name)
+        combination = own.rows.cells(codes) if own.rows.columns else np.zeros(n, dtype=np.int64)
+        case = skip.rows.cells(codes) if skip is not None else np.zeros(n, dtype=np.int64)
+        key = combination * (1 if skip is None else skip.rows.size) + case
+        _, first, of_record, number = np.unique(
+            key, return_index=True, return_inverse=True, return_counts=True
+        )
+        combination, case = combination[first], case[first]
+        L = table.columns[name].size
+        possible = np.broadcast_to(own.prior > 0.0, (own.rows.size, L))[combination].copy()
+        free = np.ones(len(first), dtype=np.bool_)
+        if skip is not None:
+            forced = skip.forced[case]
+            free = forced < 0
+            left = np.ones((len(first), L), dtype=np.bool_)
+            if skip.left is not None:
+                left &= skip.left[case]
+            left[:, list(skip.barred)] = False
+            left[~free] = np.arange(L) == forced[~free, None]
+            both = possible & left
+            possible = np.where(both.any(axis=1, keepdims=True), both, left)
+        groups = own.rows.groups
+        by_parent = {
+            parent: (groups[parent].group_of_code if parent in groups else np.arange(x.max() + 1))[
+                x
+            ][first]
+            for parent in own.rows.columns
+            for x in (codes[parent],)
+        }
+        return cls(of_record.ravel(), number, first, by_parent, combination, possible, free)
+
+
+def _tables(
+    noisy: Measurements, name: str, parents: Clique, rows: _Rows, code: Integers
+) -> list[CountedTable]:
+    """The noisy counts of a column's `code` (L,) with what gives it: of each set that has it.
+
+    Of sets with the same columns it is the smallest, and none that a larger one holds.
+    """
+    table, found = noisy.table, dict[frozenset[str], CountedTable]()
+    for q in np.argsort(table.sizes, kind="stable").tolist():
+        crossed = table.cliques[q]
+        if name not in crossed.columns:
+            continue
+        counts = noisy.counts[slice(*table.offsets[q : q + 2])].astype(np.float64)
+        counts, variance = counts.reshape(crossed.sizes), float(noisy.deviations[q]) ** 2
+        cell, kept, stride = np.zeros(len(rows.number), dtype=np.int64), set[str](), 1
+        for axis, other in reversed([*enumerate(crossed.columns)]):
+            own, wanted = crossed.groups.get(other), parents.groups.get(other)
+            size = counts.shape[axis]
+            if other == name:
+                counts, last = np.moveaxis(counts, axis, -1), own
+                continue
+            if other not in parents.columns or (
+                own is not None and wanted is not None and own.name != wanted.name
+            ):
+                counts, variance = counts.sum(axis=axis), variance * size
+                continue
+            at = rows.codes[other]
+            if wanted is not None and own is None:
+                summed = np.zeros((wanted.size, *np.delete(counts.shape, axis)))
+                np.add.at(summed, wanted.group_of_code, np.moveaxis(counts, axis, 0))
+                counts, variance = np.moveaxis(summed, 0, axis), variance * size / wanted.size
+            elif own is not None and wanted is None:
+                at = own.group_of_code[at]
+            cell += at * stride
+            stride *= counts.shape[axis]
+            kept.add(other if own is None else f"{other}{own.name}")
+        key = frozenset(kept | {"" if last is None else last.name})
+        if any(key <= other for other in found):
+            continue
+        for smaller in [other for other in found if other < key]:
+            del found[smaller]
+        groups = np.arange(code.max() + 1) if last is None else last.group_of_code
+        shape = (-1, counts.shape[-1])
+        found[key] = CountedTable(cell, groups[code], counts.reshape(shape), variance)
+    return [*found.values()]
+
+
+def _shares(noisy: Measurements, name: str, rows: _Rows) -> tuple[Floats, FittedFamily | None]:
+    """The shares (P, L) of a column's codes in each row, and its family's parameters."""
+    own, L = noisy.table.given[name], noisy.table.columns[name].size
+    tables = _tables(noisy, name, own.rows, rows, np.arange(L))
+    if own.family is None:
+        if own.redrawn and len(tables) == 1:  # A row has codes of its own.
+            (table,) = tables
+            counts = rows.possible * table.counts
+            tables = [replace(table, cell=np.arange(len(counts)), counts=counts)]
+        margin = _margin(tables, rows)
+        return _raked(rows.number[:, None] * margin, tables) / rows.number[:, None], None
+    ruled = np.where(rows.free[:, None], 0, rows.possible * rows.number[:, None])
+    tables = [replace(x, counts=x.counts - x.expected(ruled)) for x in tables]
+    free = np.where(rows.free, rows.number, 0).astype(np.float64)
+    fitted = fitted_family(own.family, rows.combination, free, tables)
+    shares = rows.possible * (fitted.probabilities[rows.combination] + _LEAST)
+    return shares / shares.sum(axis=1, keepdims=True), fitted
+
+
+def _with_later(noisy: Measurements, name: str, rows: _Rows) -> Floats:
+    """The shares (P, L, M) of a difference's codes with those of its later number."""
+    table = noisy.table
+    own, later = table.given[name], table.columns[name].later.name  # type: ignore[attr-defined]
+    L, M = table.columns[name].size, table.columns[later].size
+    alone = [  # Noise in far cells would put both numbers far apart.
+        replace(x, counts=np.where(x.counts > _STANDS_OUT * x.variance**0.5, x.counts, 0.0))
+        for x in _tables(noisy, name, own.rows, rows, np.arange(L))
+    ]
+    base = table.given[later].prior.reshape(own.rows.size, L, M)[rows.combination]
+    base = base / base.sum(axis=2, keepdims=True) * _margin(alone, rows)[:, :, None]
+    both = [replace(x, code=np.repeat(x.code, M)) for x in alone]
+    both += _tables(noisy, later, own.rows, rows, np.tile(np.arange(M), L))
+    whole = _raked((rows.number[:, None, None] * base).reshape(len(base), -1), both, narrow=True)
+    return np.asarray(whole.reshape(base.shape) / rows.number[:, None, None])
+
+
+def _margin(tables: list[CountedTable], rows: _Rows) -> Floats:
+    """The shares (P, L) of the codes that each row may have, by their margin."""
+    size = rows.possible.shape[1]
+    plain = [x for x in tables if x.counts.shape[1] == size]
+    least = min(plain, key=lambda x: len(x.counts) * x.variance)
+    margin = on_simplex(least.counts.sum(axis=0), float(rows.number.sum())) + 0.5
+    margin = rows.possible * margin
+    return np.asarray(margin / margin.sum(axis=1, keepdims=True))
+
+
+def _raked(records: Floats, tables: list[CountedTable], *, narrow: bool = False) -> Floats:
+    """Expected records (P, L) raked to tables, so far as these stand out of the noise by row."""
+    number = records.sum(axis=1, keepdims=True)
+    for _ in range(_RAKED if len(tables) > 1 else 1):
+        for table in tables:
+            expected = table.expected(records)
+            inside = expected > 0.0
+            gap = np.where(inside, table.counts - expected, 0.0)
+            squares = (gap**2).sum(axis=1, keepdims=True) / table.variance
+            likely = inside.sum(axis=1, keepdims=True)
+            likely = most_by_chance(likely, laplace=True) if narrow else likely
+            near = expected + kept_of_gap(likely, squares) * gap
+            target = expected.copy()
+            for a in np.flatnonzero(inside.any(axis=1)).tolist():
+                own, total = inside[a], float(expected[a].sum())
+                target[a, own] = on_simplex(near[a, own], total)
+            if len(tables) == 1 and table.is_whole(records):
+                return target[table.cell]
+            target = np.maximum(target, _LEAST * expected)
+            times = target / np.where(inside, expected, 1.0)
+            records = records * times[table.cell][:, table.code]
+            records *= number / records.sum(axis=1, keepdims=True)
+    return records
+
+
+def _placed(
+    noisy: Measurements,
+    name: str,
+    rows: _Rows,
+    shares: Floats,
+    codes: Mapping[str, Codes],
+    rng: np.random.Generator,
+) -> Codes:
+    """Codes (n,) of a column with those shares (P, L) in each row, near its pairs with others."""
+    columns, L, n = noisy.table.columns, shares.shape[1], len(rows.of_record)
+    whole = whole_numbers(shares, rows.number.astype(np.int64), np.array([0, L]))
+    within = np.tile(np.arange(L, dtype=np.int32), len(shares))
+    drawn = np.repeat(within, whole.ravel())  # Row by row.
+    order = np.argsort(rows.of_record, kind="stable")
+    of_row = rows.of_record[order]
+    drawn = drawn[np.lexsort((rng.random(n), of_row))]
+    others = [*codes]
+    sizes = [columns[one].size for one in (*others, name)]
+    made = np.empty(n, dtype=np.int32)
+    made[order] = drawn
+    if not others or sum(sizes) > _MOST_SWAPPED:
+        return made
+    y = np.column_stack([*(codes[other][order] for other in others), drawn])
+    offsets = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    gap = np.zeros((offsets[-1], offsets[-1]))
+    for k, other in enumerate(others):
+        by_row = _crossed(of_row, y[:, k], (len(shares), sizes[k]))
+        expected = shares.T @ by_row
+        expected += _standing_out(noisy, name, other, expected)
+        expected -= _crossed(drawn, y[:, k], expected.shape)
+        gap[offsets[-2] :, offsets[k] : offsets[k + 1]] = expected
+    gap += gap.T
+    start, last = np.append(0, np.cumsum(rows.number)), np.array([len(others)])
+    swapped(y, start, gap, offsets, last, _PASSES, rng)
+    made[order] = y[:, -1]
+    return made
 
 
 def _crossed(a: Integers, b: Integers, shape: tuple[int, ...]) -> Floats:

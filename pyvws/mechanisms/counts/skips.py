@@ -171,7 +171,8 @@ def rule_patterns(
         found = wider
         if not 0 < len(found) <= _MOST_PATTERNS:
             return None
-    return np.array([np.concatenate([*left.values()]) for left in found])
+    none = np.empty(0, dtype=np.bool_)
+    return np.array([np.concatenate([none, *left.values()]) for left in found])
 
 
 def _alike(size: int, name: str, skips: Mapping[str, Skip]) -> NDArray[np.intp]:

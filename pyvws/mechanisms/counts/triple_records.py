@@ -7,8 +7,10 @@ it stands out of the noise. Codes are then swapped within classes towards it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +20,13 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.mechanisms.counts.cliques import clique
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance
+from pyvws.mechanisms.counts.fitted_classes import (
+    MOST_CELLS,
+    is_pair,
+    kept_of_gap,
+    most_by_chance,
+)
+from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.privacy.budget import deviation_of
 
@@ -35,29 +43,45 @@ def _triples(noisy: Measurements) -> list[int]:
 def in_pairs(noisy: Measurements) -> Measurements:
     """The noisy counts with the pairs that sets of three columns add up to in their place.
 
-    A pair is the mean over the sets that have it, by their precision. Without such sets the counts
-    are the given ones.
+    So do the largest sets that together have too many cells for a fit. A pair is the mean over the
+    sets that have it, by their precision. A set stays beside its pairs where it has a given column
+    with two that give it. Without such sets the counts are the given ones.
     """
     table, triples = noisy.table, _triples(noisy)
+    further = [
+        q
+        for q, c in enumerate(table.cliques)
+        if q not in triples and not is_pair(c) and not {*table.given} & {*c.columns}
+    ]
+    for q in sorted(further, key=lambda q: -table.sizes[q]):
+        if sum(int(table.sizes[one]) for one in further) > MOST_CELLS:
+            further.remove(q)
+            triples.append(q)
     if not triples:
         return noisy
     sums: dict[tuple[str, ...], tuple[Floats, float, Any]] = {}
 
-    def add(q: int, pair: tuple[str, ...], sizes: tuple[int, ...], axis: int) -> None:
-        own = slice(*table.offsets[q : q + 2])
-        precision = 1.0 / (sizes[axis] * float(noisy.deviations[q]) ** 2)
-        counts = noisy.counts[own].reshape(sizes).sum(axis=axis)
-        possible = table.possible[own].reshape(sizes).any(axis=axis)
+    def add(q: int, kept: tuple[int, ...]) -> None:
+        crossed, own = table.cliques[q], slice(*table.offsets[q : q + 2])
+        gone = tuple(i for i in range(len(crossed.columns)) if i not in kept)
+        pair = tuple(crossed.columns[i] for i in kept)
+        many = math.prod(crossed.sizes[i] for i in gone)
+        precision = 1.0 / (many * float(noisy.deviations[q]) ** 2)
+        counts = noisy.counts[own].reshape(crossed.sizes).sum(axis=gone)
+        possible = table.possible[own].reshape(crossed.sizes).any(axis=gone)
         total, of_all, before = sums.get(pair, (np.zeros(1), 0.0, True))
         sums[pair] = total + precision * counts, of_all + precision, before & possible
 
     for q in triples:
         crossed = table.cliques[q]
-        for axis in range(3):
-            add(q, crossed.columns[:axis] + crossed.columns[axis + 1 :], crossed.sizes, axis)
-    kept = [q for q in range(len(table.cliques)) if q not in triples]
+        plain = [i for i, name in enumerate(crossed.columns) if name not in crossed.groups]
+        for pair in reversed([*combinations(plain, min(2, len(plain)))]):
+            add(q, pair)
+    kept = [
+        q for q, c in enumerate(table.cliques) if q not in triples or _gives(table.given, c.columns)
+    ]
     for q in [q for q in kept if table.sets[q] in sums and not table.cliques[q].groups]:
-        add(q, table.sets[q], (*table.cliques[q].sizes, 1), 2)
+        add(q, tuple(range(len(table.sets[q]))))
         kept.remove(q)
     cliques = [*(table.cliques[q] for q in kept), *(clique(table.columns, pair) for pair in sums)]
     parts = [slice(*table.offsets[q : q + 2]) for q in kept]
@@ -81,6 +105,11 @@ def in_pairs(noisy: Measurements) -> Measurements:
             ]
         ),
     )
+
+
+def _gives(given: Mapping[str, GivenColumn], columns: Sequence[str]) -> bool:
+    """Whether one of three columns is given by the two others."""
+    return any(len({*given[x].rows.columns} & {*columns}) > 1 for x in columns if x in given)
 
 
 def swapped_towards(

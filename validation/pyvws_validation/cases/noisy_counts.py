@@ -156,7 +156,7 @@ class ReleasedCost(MeasuredRow):
             release = synthesize(
                 pl.DataFrame({"code": ["1", "2"], "pay": [10, 900], "sex": ["f", "m"]}),
                 schema=Schema(columns),
-                mechanism=NoisyCounts(epsilon=1.0, delta=self.delta, sweeps=2, classes=2),
+                mechanism=NoisyCounts(epsilon=1.0, delta=self.delta, classes=2),
                 datasets=1,
                 seed=_SEED,
             )
@@ -187,7 +187,6 @@ def _release(table: Sequence[Any], epsilon: float, delta: float, **given: Any) -
             mechanism="noisy-counts",
             epsilon=epsilon,
             delta=delta,
-            sweeps=2,
             classes=2,
             datasets=1,
             seed=_SEED,

@@ -22,7 +22,6 @@ from pyvws.engines import nuts_steps
 from pyvws.engines.compiled_target import CompiledTarget, function_list
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.mechanisms.counts.class_shares import ClassShares
 from pyvws.models.model import SampledScale
 from pyvws.models.nominal import Nominal
 from pyvws.models.ordinal import Ordinal
@@ -183,32 +182,6 @@ _FAMILIES: Final = (
     *("poisson", "negative-binomial", "normal", "truncated-normal"),
     *("gamma", "beta", "logistic", "ordinal", "nominal"),
 )
-
-
-def class_means(n: int, classes: int) -> Floats:
-    """1 and the mean share of n records in each class, and last 1 and the chance of one class.
-
-    The records' own classes are drawn given the shares, so the prior alone is sampled.
-    """
-    rng = np.random.default_rng(5)
-    shares, number = ClassShares(), np.zeros((_SIDE_BY_SIDE, int(classes)), dtype=np.int64)
-    number[:, 0] = n
-    sums = np.zeros(int(classes) + 1)
-    for move in range(_BEFORE + _MOVES):
-        number = rng.multinomial(int(n), shares.moved(number, rng))
-        if move >= _BEFORE:
-            sums += [*number.mean(axis=0) / n, (number.max(axis=1) == n).mean()]
-    return 1.0 + sums / _MOVES
-
-
-_SIDE_BY_SIDE: Final = 200
-_BEFORE: Final = 200
-_MOVES: Final = 800
-
-
-def some_classes(seed: int, n: int) -> dict[str, Any]:
-    """n records in 2 to 6 classes."""
-    return {"n": n, "classes": 1 + seed}
 
 
 CASES: Final[tuple[MeasuredRow, ...]] = tuple(

@@ -1,0 +1,31 @@
+"""Tables of records that fits of noisy counts gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.coding import Codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Imputed:
+    """Imputed tables, and how near to the counts they are.
+
+    Attributes
+    ----------
+    codes : list of ndarray, shape (n, K)
+        The records of each dataset.
+    numbers : list of mapping of str to ndarray, shape (n,)
+        Numbers within the records' cells, of the columns whose family gives them.
+    misfit : float
+        Mean over cells of ((S - M) / deviation)^2, of the fitted counts M: near 1 where the model
+        is large enough; larger = the model is too small for the noise.
+    classes : int
+        Classes of the fits.
+    """
+
+    codes: list[Codes]
+    numbers: list[dict[str, Floats]]
+    misfit: float
+    classes: int

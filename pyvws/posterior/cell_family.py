@@ -233,7 +233,7 @@ class CountedTable:
 
     def expected(self, records: Floats) -> Floats:
         """Counts (A, B) of records (P, L)."""
-        whole = np.zeros(self.counts.shape)
+        whole = np.zeros_like(self.counts)
         np.add.at(whole, self.cell, records @ np.equal.outer(self.code, np.arange(whole.shape[1])))
         return whole
 

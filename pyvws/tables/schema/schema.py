@@ -243,15 +243,15 @@ class Schema:
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
         often = units_of_records(table, columns)
-        whole = cls(as_they_are(columns)).coded(table)
-        computed = computed_columns(columns, whole, often)
+        computed = computed_columns(columns, cls(as_they_are(columns)).coded(table), often)
         columns = {name: columns[name] for name in computed}
         proposed = short_conditionals(computed, coded, often)
         proposed = proposed_rules(proposed, columns, coded, often)
         proposed = proposed_exclusions(proposed, columns, coded, often)
         unit, number = proposed_unit(table, columns), len(set(often.units.tolist()))
-        proposed = with_numbers_outside(proposed, table)
-        made = cls(proposed, unit=unit, reviewed=False, proposed_from=number)
+        made = cls(
+            with_numbers_outside(proposed, table), unit=unit, reviewed=False, proposed_from=number
+        )
         return replace(made, proposed_entries=len(made.to_review))
 
     def signed(self, by: bool | str = True) -> Schema:

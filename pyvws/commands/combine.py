@@ -12,7 +12,7 @@ from pyvws.sheet import Sheet
 
 _COUNTED = {
     True: "The noisy counts have a set with all columns of the formula.",
-    False: "No set of the noisy counts has all columns of the formula: these figures rest on the "
+    False: "No set of the noisy counts has all columns of the formula: these figures depend on the "
     "model.",
 }
 

@@ -109,7 +109,7 @@ def _of_claim(summary: Mapping[str, Any], rows: int) -> Iterator[BoardCheck]:
     yield BoardCheck(tone_of(exact, rows), f"The guarantee is: {title}. {meaning}")
     claimed = exact.get("certified") or exact
     window = exact.get("epsilon_of_window")
-    held = "" if window is None else f" With weights held fixed a dataset has {number(window)}."
+    held = "" if window is None else f" With weights held fixed a dataset costs {number(window)}."
     yield BoardCheck(
         "warn",
         f"Whether ε = {number(claimed['epsilon_total'])} for the whole release is acceptable, "
@@ -150,7 +150,7 @@ def _of_signature(by: str | bool, entries: int | None) -> str:
     read = "Entries" if entries is None else f"{entries} of the entries"
     return (
         f"Whether every entry of the schema is known without the records. {signer} signed that it "
-        f"is. {read} came from the records, and no ε covers what they tell."
+        f"is. {read} came from the records, and no ε covers what these reveal."
     )
 
 
@@ -215,20 +215,20 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
     if misfits:
         yield BoardCheck(
             "warn",
-            f"Whether readers can bear how synthetic values differ from the data in: "
-            f"{_some(misfits)}. The table below says how.",
+            f"Whether it matters that synthetic values differ from the data in: {_some(misfits)}. "
+            "The table below shows how.",
         )
     elif column_checks:
         yield BoardCheck(
             "good",
-            "In what was checked, no synthetic column differs from the data by more than chance, "
-            "noise and the tolerances of the check.",
+            "No synthetic column differs from the data by more than chance, noise and the "
+            "tolerances of the check.",
         )
     if evidence is None:
         yield BoardCheck(
             "warn",
-            "Risks of single records and utility were not computed: the confidential table was "
-            "not given (--original).",
+            "Risks of single records and utility were not computed. Give the confidential table by "
+            "--original.",
         )
         return
     yield {
@@ -241,8 +241,8 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
     if evidence.by_keys is None:
         yield BoardCheck(
             "warn",
-            "Risks by what an intruder knows were not measured: no schema proposes columns, or the "
-            "tables are large. Name these columns: --keys.",
+            "Risks by what an intruder knows were not measured, since no schema proposes columns, "
+            "or the tables are large. Name the columns by --keys.",
         )
     else:
         yield from _of_risks(evidence.by_keys)
@@ -280,7 +280,7 @@ def _of_risks(by_keys: TableRisk) -> Iterator[BoardCheck]:
         if score.chance is None and score.value > score.without_synthesis
     ]:
         yield BoardCheck(
-            "bad", f"These risks exceed what the data as they are have: {', '.join(worse)}."
+            "bad", f"These risks exceed those of the data as they are: {', '.join(worse)}."
         )
 
 

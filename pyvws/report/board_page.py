@@ -150,8 +150,8 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         _search_table(summary["search"]),
     ]
     text = [
-        "R-hat near 1 and at most 1.01: chains agree. Effective sample sizes of at least 400: the "
-        "bound is based on enough independent draws. Divergences should be 0."
+        "Chains agree if R-hat is at most 1.01. The bound has enough independent draws if "
+        "effective sample sizes are at least 400. Divergences should be 0."
     ]
     if approximated:
         text.append(
@@ -162,10 +162,9 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
     if outside:
         weighed = "units" if "units" in summary else "records"
         text.append(
-            "The clamp kept back the terms of a share of "
-            f"{number(outside['mean'], 3)} of the {weighed}, by draw from "
-            f"{number(outside['least'], 3)} to {number(outside['most'], 3)}. These {weighed} do "
-            "not move the fit."
+            f"The clamp cut the terms of a share of {number(outside['mean'], 3)} of the {weighed}, "
+            f"by draw from {number(outside['least'], 3)} to {number(outside['most'], 3)}. "
+            f"These {weighed} do not move the fit."
         )
     columns = summary.get("design_columns", [])
     by_column = columns if isinstance(columns, dict) else {"": columns}
@@ -244,8 +243,9 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
         [
             *([f"Counts and datasets are of {capped}, not of the whole table."] if capped else []),
             f"Mean squared misfit of the imputed counts, in noise variances: "
-            f"{number(imputed['misfit'])}. It is near 1 where the model is large enough; above 1.1 "
-            "take more classes.",
+            f"{number(imputed['misfit'])}. It is near 1 if the model is large enough. If it is "
+            "above 1.1, take more classes.",
+            *_of_chains(imputed),
             *_of_reference(public.privacy["counts"], confidential.summary),
             *_of_totals(public.privacy["counts"], confidential.summary),
         ],
@@ -308,7 +308,7 @@ def _histogram_section(confidential: ConfidentialPart) -> Section:
     return Section(
         "histogram",
         "Noisy histogram",
-        ["Counts after noise; those below 0 are drawn from with probability 0."],
+        ["These are counts after noise. No value is drawn from bins with a count below 0."],
         [
             Sheet(
                 "Bins",
@@ -330,12 +330,12 @@ def _columns_section(checks: Mapping[str, Any]) -> Section:
     words = (
         "Statistics that differ from the data by more than chance and a tolerance are listed first."
         if bad
-        else "No synthetic column does what its data does not."
+        else "No synthetic column differs from its data by more than chance and a tolerance."
     )
     text = [
-        f"{words} Means, lowest and highest figures are over the datasets, of which "
-        f"{checks['rows_checked']} rows each were looked at. A synthetic range that does not hold "
-        "the data's figure says that the model cannot make it."
+        f"{words} Means, lowest and highest figures are over the datasets, with "
+        f"{checks['rows_checked']} rows of each. If a synthetic range does not include the data's "
+        "figure, the model cannot make it."
     ]
     return Section(
         "columns",
@@ -348,7 +348,7 @@ def _columns_section(checks: Mapping[str, Any]) -> Section:
                 [*checks.get("advice", {}).items()],  # Earlier runs have none.
             ),
             Sheet(
-                "What a synthetic column does that its data does not",
+                "Where a synthetic column differs from its data",
                 (*_STATISTICS, "what differs"),
                 [(*_statistic(name, row), TROUBLES[row["trouble"]]) for name, row in bad],
                 digits=6,

@@ -216,8 +216,8 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
         parts += _whack_a_mole(risk, fit_label(public.privacy))
     else:
         text.append(
-            "Records whose risk rose through weighting cannot be told: no release without weights "
-            "was given (--unweighted)."
+            "To see records whose risk rose through weighting, give a release without weights by "
+            "--unweighted."
         )
     return Section("risks", "Risks of single records", text, parts)
 
@@ -296,9 +296,9 @@ def utility_section(public: PublicPart, evidence: Evidence, small: list[PagePict
 def _categories(margins: Sequence[LevelMargin]) -> Sheet:
     worst = sorted(margins, key=lambda margin: -margin.distance)
     return Sheet(
-        "Shares of the levels of categories, the furthest first. Distance: half the sum of the "
-        "differences, the share of rows that would have to change, as a mean over the datasets; "
-        "smaller = more useful. The level is the one whose mean share is furthest off.",
+        "Shares of the levels of categories, the furthest first. The distance is the share of rows "
+        "that would have to change, as a mean over the datasets; smaller = more useful. The level "
+        "is the one whose mean share is furthest off.",
         ("column", "levels", "distance", "level", "share, data", "share, synthetic"),
         [_furthest(margin) for margin in worst],
     )
@@ -337,7 +337,7 @@ def _one_number(
             )
         )
     else:
-        text.append("The table is too large for bootstrap intervals; they are left out.")
+        text.append("The table is too large for bootstrap intervals.")
     parts.append(table.sheet(f"Quantiles and mean of {name}, in its unit"))
     return text, parts
 

@@ -102,13 +102,13 @@ def influence(privacy: Mapping[str, Any]) -> str:
         slots = f", of {counts['slots']} slots" if "slots" in counts else ""
         scales = dict.fromkeys(formatted(counts[x]) for x in ("least_scale", "largest_scale"))
         return (
-            f"Discrete {counts['noise'].capitalize()} noise of scale {' to '.join(scales)} lies on "
-            f"each of {counted(counts['cells'], 'count')}. A unit counts with at most "
-            f"{counted(counts['cap'], 'record')}{slots}."
+            f"Discrete {counts['noise'].capitalize()} noise of scale {' to '.join(scales)} is on "
+            f"each of {counted(counts['cells'], 'count')}. At most "
+            f"{counted(counts['cap'], 'record')} of a unit count{slots}."
         )
     if "noise_scale" in privacy:
         return (
-            f"Laplace noise of scale {formatted(privacy['noise_scale'])} lies on each of "
+            f"Laplace noise of scale {formatted(privacy['noise_scale'])} is on each of "
             f"{counted(privacy['bins'], 'count')}, and a unit is in one of them."
         )
     return answered(privacy, "influence")
@@ -254,14 +254,14 @@ def _deployment(privacy: Mapping[str, Any]) -> _Parts:
     )
     yield (
         "Security and access control",
-        "A run writes confidential/ for its owner alone, and release/ to leave. How the agency "
-        "keeps its machines, the run does not know.",
+        "A run writes confidential/ for its owner alone, and release/ to leave. The run does not "
+        "know how the agency keeps its machines.",
         "SECURITY.md",
     )
     yield (
         "Exposure in the collection of the data",
-        "The run does not know how the records were collected, and who has seen them. No ε covers "
-        "that. The agency has to say it.",
+        "The agency has to say how the records were collected, and who has seen them. No ε covers "
+        "that.",
         "nowhere in this release",
     )
 
@@ -270,7 +270,7 @@ def _checked(privacy: Mapping[str, Any], audit: Mapping[str, Any]) -> str:
     made = (
         "An audit of this run was made, and its figures stay inside. It proves nothing."
         if audit
-        else "The release tells of no audit of this run."
+        else "The release says nothing of an audit of this run."
     )
     again = "counts" in privacy and " The command pyvws reproduce makes the datasets again."
     return f"{made}{again or ''} The command pyvws validate compares the package with R."

@@ -75,7 +75,7 @@ def rests_on(public: PublicPart) -> Sheet:
         rows = _of_models(privacy, [column.name for column in public.synthetic])
     if unchanged := privacy.get("columns_released_unchanged"):
         rows.append((f"of {some_of(unchanged)} alone", "exact", "The table's own, unchanged."))
-    return Sheet("What a figure rests on", ("figures", "are", "why"), rows)
+    return Sheet("What figures depend on", ("figures", "are", "why"), rows)
 
 
 _Rows = list[tuple[str, str, str]]
@@ -98,7 +98,7 @@ def _of_counts(privacy: Mapping[str, Any], cells: pl.DataFrame) -> _Rows:
             "Noise can be all of such a count. Join cells.",
         ),
         ("of columns that no set has together", "modelled", "They follow from the counted sets."),
-        ("of a number within one cell", "modelled", "Counts say in which cell values are."),
+        ("of a number within one cell", "modelled", "Counts say only which cell values are in."),
     ]
     if lost := told.get("lost_sets"):
         named = some_of([" by ".join(own) for own in lost])

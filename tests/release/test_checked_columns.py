@@ -246,7 +246,10 @@ def test_a_board_page_of_an_earlier_run_has_no_checks(tmp_path: Path) -> None:
     out = release.write(tmp_path / "out")
     part = read_confidential(out)
     page = board_page(read_public(out), part, None)
-    assert "No synthetic column does what its data does not." in html.unescape(page)
+    assert (
+        "No synthetic column differs from its data by more than chance and a tolerance."
+        in html.unescape(page)
+    )
     del part.summary["column_checks"]
     assert '<h2 id="columns">' not in board_page(read_public(out), part, None)
 

@@ -265,7 +265,7 @@ def test_the_statement_and_the_page_name_units_and_exponents(tmp_path: Path) -> 
     assert "how a calibration moves others' survey weights" in said
     made.write(tmp_path / "out")
     page = public_page(read_public(tmp_path / "out"))
-    assert "stands times its survey weight, column w, over a mean" in page
+    assert "is multiplied by its survey weight, column w, over a mean" in page
     assert "is of one such unit" in page
     run(table, schema()).write(tmp_path / "plain")
     page = public_page(read_public(tmp_path / "plain"))

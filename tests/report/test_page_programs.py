@@ -215,7 +215,7 @@ def test_the_page_says_what_is_counted_modelled_and_unsupported(
 ) -> None:
     release = written("noisy-counts") / "release"
     page = public_page(read_public(release.parent))
-    rows = {row[0]: row[1:] for row in rows_of(page, "What a figure rests on")}
+    rows = {row[0]: row[1:] for row in rows_of(page, "What figures depend on")}
     counts = pd.read_parquet(release / "counts.parquet").query("set != 'records'")
     drowned = int((counts["count"] < 2 * counts["scale"]).sum())
     assert rows[f"of cells below twice their noise: {drowned} of {len(counts)}"][0] == "unsupported"

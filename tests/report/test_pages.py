@@ -169,7 +169,7 @@ def test_without_the_confidential_table_no_risk_and_no_utility(out: Path) -> Non
     _, board = _write(out)
     assert 'id="risks"' not in board
     assert 'id="utility"' not in board
-    assert "the confidential table was not given" in board
+    assert "Give the confidential table by --original" in board
 
 
 def test_a_table_too_large_for_a_bootstrap_is_said_to_be(

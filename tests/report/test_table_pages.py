@@ -153,8 +153,7 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
         ]
     joint, apart = privacy["epsilon_per_dataset"], privacy["epsilon_of_separate_runs"]
     assert (
-        f"A dataset has ε = {formatted(joint)} for all columns together. Runs of their own"
-        in pages[0]
+        f"A dataset has ε = {formatted(joint)} for all columns together. A separate run" in pages[0]
     )
     assert f"each column would cost ε = {formatted(apart)}, and" in pages[0]
     assert joint < apart

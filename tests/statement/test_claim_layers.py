@@ -92,7 +92,7 @@ def test_what_the_run_does_not_know_is_null_and_named():
 def test_an_audit_is_told_of_without_its_figures():
     privacy = statement().released()
     without, made = (layers_page(privacy, audit, HEADING) for audit in ({}, {"records": 20}))
-    assert "tells of no audit" in without
+    assert "says nothing of an audit" in without
     assert "An audit of this run was made" in made
     assert "Office &lt;b&gt;" in made
 

@@ -101,18 +101,18 @@ def dropped(values, kind=pl.DataFrame):
 
 def test_what_is_dropped():
     for values, note in (
-        ([datetime.date(2020, 1, 1)] * N, "one date in all records"),
+        ([datetime.date(2020, 1, 1)] * N, "all records have one date"),
         ([f"id{x}" for x in range(N)], "every value differs, as in an id or free text"),
-        ([f"w{x // 2}" for x in range(2 * 301)], "free text, or a code of very many levels"),
-        ([f"{x % 301:05d}" for x in range(3000)], "free text, or a code of very many levels"),
-        ([f"w{x % 31}" for x in range(61)], "free text, or a code of very many levels"),
+        ([f"w{x // 2}" for x in range(2 * 301)], "it is free text, or a code of very many levels"),
+        ([f"{x % 301:05d}" for x in range(3000)], "it is free text, or a code of very many levels"),
+        ([f"w{x % 31}" for x in range(61)], "it is free text, or a code of very many levels"),
         (
             [None] * N + [f"w{x % 19}" for x in range(20)],
-            "free text, or a code of very many levels",
+            "it is free text, or a code of very many levels",
         ),
     ):
         assert dropped(values) == dropped(values, pd.DataFrame) == (note, ("role",))
-    other = "neither numbers, dates, text, truth values nor categories"
+    other = "it holds neither numbers, dates, text, truth values nor categories"
     for values in ([[1, 2]] * N, [b"x"] * N, [None] * N):
         assert dropped(values) == (other, ())
     for values in ([datetime.time(3)] * N, [{1: 2}] * N):
@@ -126,7 +126,7 @@ def test_what_is_dropped():
     lone = pd.Series(["a", "\ud800"] * N, dtype=object)  # No Unicode.
     assert dropped(lone, pd.DataFrame) == (other, ())
     moments = [datetime.datetime(2020, 1, 1, x % 24) for x in range(N)]
-    assert dropped(moments) == dropped(moments, pd.DataFrame) == ("times of the day", ())
+    assert dropped(moments) == dropped(moments, pd.DataFrame) == ("it has times of the day", ())
 
 
 def test_types_of_text():

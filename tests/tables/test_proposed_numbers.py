@@ -36,7 +36,7 @@ def test_infinite_values_drop_their_column_alone() -> None:
     table = pl.DataFrame({"y": [*AMOUNTS, np.inf], "z": [*AMOUNTS, 1.0]})
     for one in (table, table.to_pandas(), table.to_arrow()):
         columns = Schema.propose(one).columns
-        assert columns["y"].note.startswith("infinite values; make empty cells of them")
+        assert columns["y"].note.startswith("it has infinite values; make them empty cells")
         assert (columns["y"].role, columns["z"].role) == ("drop", "synthesize")
     emptied = table.with_columns(y=pl.when(pl.col("y").is_finite()).then("y"))
     assert Schema.propose(emptied).columns["y"].missing is True
@@ -106,8 +106,8 @@ def test_whole_numbers_that_floats_do_not_tell_apart(kind: Any) -> None:
     assert proposed(pl.Series([2**53 + 1] * 30, dtype=kind)).levels == (str(2**53 + 1),)
     ids = [10**17 + 7 * place for place in range(60)]
     for values in (ids, ids * 2, ids[:50] * 2 + [None, 3]):
-        assert said(pl.Series(values, dtype=kind)).startswith("whole numbers beyond 2^53, as ids")
-    assert said([*map(str, ids * 2), "N"]).startswith("free text, or a code of very many levels")
+        assert said(pl.Series(values, dtype=kind)).startswith("it has whole numbers beyond")
+    assert said([*map(str, ids * 2), "N"]).startswith("it is free text, or a code")
 
 
 def test_decimals_are_the_numbers_that_they_spell() -> None:
@@ -162,7 +162,7 @@ def test_text_that_spells_numbers() -> None:
 )
 def test_a_note_names_what_keeps_text_from_being_numbers(spell: Any, cause: str) -> None:
     cells = [spell(x) for x in AMOUNTS]
-    note = f"numbers with {cause}; write them with digits and a decimal point alone"
+    note = f"it has numbers with {cause}; write them with digits and a decimal point alone"
     assert said(cells) == said([*cells, "N"]) == note
     few = proposed([*cells[:40], "N"] * 5)
     assert (few.model, few.note) == ("nominal", note)
@@ -181,15 +181,15 @@ def test_what_tells_an_amount_from_an_id() -> None:
         found = proposed(values)
         assert (found.model, found.note) == (
             "truncated-normal",
-            'every value differs; ids take the role "id" or "drop"',
+            'every value differs; if these are ids, take the role "id" or "drop"',
         )
     spread = np.unique(RNG.lognormal(10, 0.5, 300).astype(int))
     assert proposed(RNG.permutation(spread)).note is None
     swapped = np.sort(amounts)
     swapped[[10, 11]] = swapped[[11, 10]]
     for ids in (np.sort(amounts), -np.sort(-amounts), swapped, RNG.permutation(N)):
-        assert said(ids).endswith("and amounts take a model and a range")
-        assert proposed([*map(str, ids), "N"]).note.startswith("every value differs; ids take")
+        assert said(ids).endswith("or for an amount a model and a range")
+        assert proposed([*map(str, ids), "N"]).note.startswith("every value differs; if")
 
 
 @pytest.mark.parametrize("zeros", [0, 80])

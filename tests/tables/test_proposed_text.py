@@ -64,7 +64,7 @@ def test_dates_in_another_spelling_are_told_from_free_text(spelled: str) -> None
     ]
     found = proposed([*days])
     assert found.role == "drop"
-    assert (found.note or "").startswith("dates in another spelling")
+    assert (found.note or "").startswith("it spells dates in another way")
     assert proposed(days[:3] * 50).model == "nominal"  # Few may be those of waves.
 
 

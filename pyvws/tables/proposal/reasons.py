@@ -26,8 +26,8 @@ def reasons(columns: Mapping[str, Column], shown: Mapping[str, str]) -> list[str
     lines = [f"{', '.join(names)}: {why}." for why, names in names_by_reason.items()]
     if any("predictors" in other.review for other in columns.values()):
         lines.append(
-            "Predictors are the one or two earlier columns that tell most of a column, since a "
-            "sampler would take too long for all of them."
+            "Predictors are the one or two earlier columns that say most about a column. A sampler "
+            "would take too long for all of them."
         )
     if len(lines) > MOST_LINES:
         more = len(lines) - MOST_LINES + 1

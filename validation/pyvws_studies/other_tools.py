@@ -333,10 +333,9 @@ def markdown(rows: Sequence[ToolRow]) -> str:
     """The rows of a file as a table of a page."""
     lines = ["| | epsilon | pairs | triples | processor s |", "| --- | ---: | ---: | ---: | ---: |"]
     for row in rows:
-        epsilon, seconds = (
-            "" if x is None else f"{x:g}" for x in (row.epsilon, row.processor_seconds)
-        )
-        lines.append(f"| {row.way} | {epsilon} | {row.pairs:.1f} | {row.triples:.1f} | {seconds} |")
+        epsilon = "" if row.epsilon is None else f"{row.epsilon:g}"
+        took = "" if row.processor_seconds is None else f"{row.processor_seconds:.1f}"
+        lines.append(f"| {row.way} | {epsilon} | {row.pairs:.1f} | {row.triples:.1f} | {took} |")
     return "\n".join(lines) + "\n"
 
 
@@ -380,11 +379,11 @@ def write(result: ToolStudy, folder: Path) -> list[str]:
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
     packages = dict.fromkeys(row.package for row in result.rows if row.package)
     about = [f"{name}: {said}" for name, said in result.about.items()]
-    (folder / "machine.txt").write_text("; ".join([*about, *packages]) + ".\n")
+    (folder / "machine.txt").write_text("; ".join([*about, *packages]) + ".\n", encoding="utf-8")
     pictures, written = {}, ["table.csv", "machine.txt"]
     for file in dict.fromkeys(row.file for row in result.rows):
         own, name = [row for row in result.rows if row.file == file], Path(file).stem
-        (folder / f"{name}.txt").write_text(markdown(own))
+        (folder / f"{name}.txt").write_text(markdown(own), encoding="utf-8")
         pictures[f"{name}.svg"] = picture(own)
         written += [f"{name}.txt", f"{name}.svg"]
     save_pictures(pictures, folder)

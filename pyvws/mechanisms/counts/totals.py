@@ -348,7 +348,7 @@ def _paired(
     of_into: NDArray[np.int64],
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """As many records that leave as cells that they go to, group by group."""
-    size = 1 + max(map(int, (*of_leaving, *of_into)), default=0)
+    size = 1 + max(int(own.max(initial=0)) for own in (of_leaving, of_into))
     pairs = np.minimum(*(np.bincount(x, minlength=size) for x in (of_leaving, of_into)))
     found = []
     for own, groups in ((leaving, of_leaving), (into, of_into)):

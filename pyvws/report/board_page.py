@@ -245,7 +245,6 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             f"Mean squared misfit of the imputed counts, in noise variances: "
             f"{number(imputed['misfit'])}. It is near 1 if the model is large enough. If it is "
             "above 1.1, take more classes.",
-            *_of_chains(imputed),
             *_of_reference(public.privacy["counts"], confidential.summary),
             *_of_totals(public.privacy["counts"], confidential.summary),
         ],

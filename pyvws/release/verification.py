@@ -1,10 +1,11 @@
 """Verification answers: whether a coefficient on synthetic data agrees with the confidential one.
 
-Whole units fall to M parts by a secret coin each, and the same regression is fitted in each part.
-The answer follows from how many parts agree within a tolerance, told with discrete Laplace noise of
-scale 1 / epsilon. A unit left out or added changes one part. A unit that is replaced leaves its
-coin to the other, since coins are independent of what they are tossed for: it changes one part too.
-So the count moves by 1 at most under both neighbours, for units of any size and with any cap.
+Whole units fall to M parts by a secret coin each, and the same regression is fitted in each part
+[barrientos2018]. The answer follows from how many parts agree within a tolerance, told with
+discrete Laplace noise of scale 1 / epsilon. A unit left out or added changes one part. A unit that
+is replaced leaves its coin to the other, since coins are independent of what they are tossed for:
+it changes one part too. So the count moves by 1 at most under both neighbours, for units of any
+size and with any cap.
 
 All else is public: M, the tolerance, the estimate, its standard error, and what is refused. A part
 that cannot be fitted says no, whatever stops it.

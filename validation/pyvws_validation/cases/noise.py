@@ -106,7 +106,7 @@ CASES: Final[tuple[ComputedLoss | DrawnNoise, ...]] = (
     *(
         ComputedLoss(
             id=f"guarantee/verification-{name}",
-            paper="canonne2020",
+            paper="barrientos2018",
             runs=VerifiedRuns(
                 bases=((_AGREES,), (_AGREES, _FAR_OFF, _FAR_OFF)), extremes=_UNITS, neighbours=name
             ),

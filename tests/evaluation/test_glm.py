@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from refusals import refused
 
-from pyvws.evaluation.regressions import glm, independent_columns
+from pyvws.evaluation.regressions import clustered, glm, independent_columns
 
 few = settings(max_examples=40, derandomize=True)
 
@@ -27,6 +27,30 @@ def test_groups_against_their_shares_and_means(counts):
     found = glm(design, y + 1.0, family="poisson")
     assert found.fitted == pytest.approx(means[group] + 1.0, rel=1e-9)
     assert found.variances == pytest.approx(1 / (sizes * (means + 1.0)), rel=1e-7)
+
+
+@given(
+    arrays(np.float64, (9, 2), elements=st.integers(-3, 3)),
+    arrays(np.float64, 9, elements=st.integers(-4, 4)),
+    arrays(np.intp, 9, elements=st.integers(0, 3)),
+)
+@few
+def test_variances_of_units_against_sums_of_scores(more, residuals, units):
+    """A unit's records move the coefficients together; a column that follows has no variance."""
+    design = np.column_stack([np.ones(9), more])
+    weight = 1.0 + np.arange(9) / 9
+    kept, groups = independent_columns(design), np.unique(units)
+    X = design[:, kept]
+    inverse = np.linalg.inv(X.T @ np.diag(weight) @ X)
+    scores = [sum(X[i] * residuals[i] for i in np.flatnonzero(units == g)) for g in groups]
+    found = clustered(design, residuals, weight, units)
+    assert np.isnan(np.delete(found, kept)).all()
+    if len(groups) == 1:
+        assert np.isnan(found).all()
+    else:
+        meat = sum(np.outer(s, s) for s in scores) * len(groups) / (len(groups) - 1)
+        wanted = np.diag(inverse @ meat @ inverse)
+        assert found[kept] == pytest.approx(wanted, rel=1e-6, abs=1e-9)
 
 
 @given(arrays(np.float64, (12, 5), elements=st.integers(-2, 2)))

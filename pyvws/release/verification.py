@@ -162,11 +162,11 @@ def verify(
     if whole_number(parts, "parts", least=_LEAST_PARTS) > _MOST_PARTS:
         raise InputError.by("verify-parts", least=_LEAST_PARTS, most=_MOST_PARTS, parts=parts)
     release = ReleasedFolder.read(out)
-    schema, unit = Schema.parse(release.schema), release.privacy.get("unit_column")
-    if schema is None or schema.under_review:
+    known, unit = Schema.parse(release.schema), release.privacy.get("unit_column")
+    if known is None or known.under_review:
         raise InputError.by("verify-without-schema", folder=out, schema_file=SCHEMA_FILE)
     asked = question(
-        *(release.datasets, schema, formula),
+        *(release.datasets, known, formula),
         within=within,
         scale=budget.scale(),
         coefficient=coefficient,
@@ -179,9 +179,9 @@ def verify(
         opendp_version()  # Raises before anything is entered.
         table = open_frame(read_table(agency.original, every_line=True).as_written, least=0)
         check_columns(table, [] if unit is None else [unit], role="unit")
-        records = coded_records(schema, table, release.datasets[0].columns)
+        records = coded_records(known, table, release.datasets[0].columns)
         units = np.arange(len(table)) if unit is None else units_by_id(table[unit])
-        statement = _statement(asked, release, schema, budget.epsilon, agency.statements())
+        statement = _statement(asked, release, known, budget.epsilon, agency.statements())
         place = agency.entered()  # The cost, before anything is bought.
         privacy = _write(place, statement, _NOT_TOLD, None)
         agency.refuse_beyond(0.0, undo=place)  # Of several at once.

@@ -1,7 +1,7 @@
 """Latent classes whose parameters are fitted to noisy counts, without any record.
 
-Class h has the share pi_h [nixon2022], and within it column k has code c with probability phi_hkc. So a set q
-has the expected counts n m_q(pi, phi), and the fit minimises
+Class h has the share pi_h [nixon2022], and within it column k has code c with probability phi_hkc.
+So a set q has the expected counts n m_q(pi, phi), and the fit minimises
 
     sum_q sum_c (n m_qc - S_qc)^2 / (2 sigma_q^2) - a sum_h sum_k sum_c w_kc log phi_hkc.
 

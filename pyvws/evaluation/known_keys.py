@@ -64,7 +64,7 @@ class KnownKeys:
         }
         more = f" It has {self.left_out} more such columns." if self.left_out else ""
         keys = ", ".join(self.keys)
-        return f"{parts[self.by]}. They are {keys}.{more} --keys names others." if self.by else ""
+        return f"{parts[self.by]}. They are {keys}.{more} Name others by --keys." if self.by else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,8 +271,8 @@ def _of_risks(by_keys: TableRisk) -> Iterator[BoardCheck]:
         yield BoardCheck(
             "bad" if more else "good",
             f"Lone records: {number(score.value)} of the synthetic records equal one in all "
-            f"columns. That is {'more' if more else 'no more'} than chance explains, since "
-            f"{number(score.chance)} of records drawn independently would.",
+            f"columns. That is {'more' if more else 'no more'} than chance explains: of records "
+            f"drawn independently a share of {number(score.chance)} would.",
         )
     if worse := [
         _risk_in_words(score.name)

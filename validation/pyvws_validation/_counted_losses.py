@@ -206,7 +206,7 @@ class CountedRuns(Runs):
     tables: tuple[str, ...] = ()
     model: str = "classes"
     weighted: bool = False
-    totals: pl.DataFrame | None = None
+    totals: Any = None
     known: dict[Any, Floats] = field(default_factory=dict, compare=False, repr=False)
 
     def losses(self, epsilon: float) -> Losses:

@@ -273,7 +273,7 @@ def made_by(
     levels: Mapping[str, Sequence[str]],
     *,
     seed: int,
-    minutes: float = 15.0,
+    minutes: float = 60.0,
 ) -> tuple[pl.DataFrame, float] | str:
     """The table of a tool and the processor seconds that it took; or why there is none."""
     kinds = {name: pl.Enum(list(levels[name])) for name in table.columns}

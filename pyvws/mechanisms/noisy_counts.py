@@ -1,4 +1,4 @@
-"""Noisy counts of a table's sets of columns, and records imputed from a posterior given them."""
+"""Noisy counts of a table's sets of columns, and records of fits to them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.slots import Slots
 
 COUNT_MODELS: Final = ("classes", "conditionals")
-"""The models whose posterior gives the records."""
+"""The models that are fitted to the counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyCounts(MechanismBase):
-    """Count public cells of sets of columns once, under exact noise, and impute records.
+    """Count public cells of sets of columns once, under exact noise, and fit records to them.
 
     Of each set q the release holds S_q = M_q(D) + Z_q: the counts of the set's cells, with discrete
     noise. Where one record is left out, Laplace noise has scales b_q with sum_q 1 / b_q = epsilon.
@@ -43,9 +43,9 @@ class NoisyCounts(MechanismBase):
     delta = less private. A setting out of its range raises InputError.
 
     The datasets follow from the noisy counts, public settings and a public seed alone, so all of
-    them together cost epsilon once. Where classes give all columns, each is drawn from a fit of its
-    own to the counts, and elsewhere from a posterior given them. A single dataset is the best file,
-    of the mean of several fits: it is nearer to the table, and has no standard errors.
+    them together cost epsilon once. Each is drawn from a fit of its own to the counts. A single
+    dataset is the best file, of the mean of several fits: it is nearer to the table, and has no
+    standard errors.
     With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
     Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
     "pairs" is every pair, "triples" every three columns, "margins" each column alone, "predictors"

@@ -233,8 +233,8 @@ class CountedTable:
 
     def expected(self, records: Floats) -> Floats:
         """Counts (A, B) of records (P, L)."""
-        whole = np.zeros_like(self.counts)
-        np.add.at(whole, self.cell, records @ np.equal.outer(self.code, np.arange(whole.shape[1])))
+        whole, columns = np.zeros_like(self.counts), np.arange(self.counts.shape[1])
+        np.add.at(whole, self.cell, records @ np.equal.outer(self.code, columns))
         return whole
 
     def is_whole(self, records: Floats) -> bool:

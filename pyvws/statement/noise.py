@@ -154,7 +154,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `cap`: The most records of a unit that are counted.
     - `slots`: The slots that the one record of a unit has, where units are counted.
     - `noise` {"laplace", "gaussian"}: The kind of the discrete noise.
-    - `model` {"classes", "conditionals"}: The model whose posterior gives the imputed records.
+    - `model` {"classes", "conditionals"}: The model that is fitted to the counts.
     - `sets`, `cells`: Sets of columns, and cells that are counted in all of them. The fine cells of
       a number are a set, and so are the classes of how round it is.
     - `columns_of_chosen_cells`: The numbers whose cells were chosen from noisy counts of finer

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, fitted_classes
 from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
-from pyvws.mechanisms.counts.imputed import Imputed
+from pyvws.mechanisms.counts.imputed import Imputed, misfit_of
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
@@ -52,10 +52,11 @@ def best_file(
         made, drawn = with_given(records, _part(paired, size), rng)
         parts.append(made if size == noisy.records else made.astype(least))
         numbers.append(drawn)
+    codes = np.concatenate(parts) if len(parts) > 1 else parts[0]
     return Imputed(
-        codes=[np.concatenate(parts) if len(parts) > 1 else parts[0]],
+        codes=[codes],
         numbers=[{name: np.concatenate([one[name] for one in numbers]) for name in numbers[0]}],
-        misfit=0.0 if fitted is None else fitted.misfit,
+        misfit=misfit_of(noisy, codes) if fitted is None else fitted.misfit,
         classes=0 if fitted is None else len(fitted.shares),
     )
 

@@ -40,7 +40,7 @@ from pyvws.mechanisms.counts.fitted_classes import (
     one_fit,
 )
 from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
-from pyvws.mechanisms.counts.imputed import Imputed
+from pyvws.mechanisms.counts.imputed import Imputed, misfit_of
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.triple_records import in_pairs
 
@@ -84,6 +84,7 @@ def drawn_fits(
                 records = best_records(fitted, noisy.records, rng, near, towards)
             made, drawn = with_given(records, in_pairs(own), rng)
             codes.append(made)
+            misfit += 0.0 if by_classes else misfit_of(own, made) / datasets
             numbers.append(drawn)
     return Imputed(codes, numbers, misfit, classes)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.measurements import Measurements
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,7 +22,8 @@ class Imputed:
     numbers : list of mapping of str to ndarray, shape (n,)
         Numbers within the records' cells, of the columns whose family gives them.
     misfit : float
-        Mean over cells of ((S - M) / deviation)^2, of the fitted counts M: near 1 where the model
+        Mean over cells of ((S - M) / deviation)^2, of the fitted counts M, or those of the records
+        where no class gives a column: near 1 where the model
         is large enough; larger = the model is too small for the noise.
     classes : int
         Classes of the fits.
@@ -29,3 +33,11 @@ class Imputed:
     numbers: list[dict[str, Floats]]
     misfit: float
     classes: int
+
+
+def misfit_of(noisy: Measurements, codes: Codes) -> float:
+    """The misfit of records (n, K) themselves."""
+    gap = (noisy.counts - noisy.table.counts(codes)) / np.repeat(
+        noisy.deviations, noisy.table.sizes
+    )
+    return float((gap[noisy.table.possible] ** 2).mean())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from math import prod
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
     most_fine_cells,
     recoded,
 )
+from pyvws.mechanisms.counts.cliques import joined
 from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes
 from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS
 from pyvws.mechanisms.counts.measurements import (
@@ -44,6 +45,7 @@ from pyvws.mechanisms.counts.measurements import (
     of_set,
     with_squares,
 )
+from pyvws.mechanisms.counts.set_words import is_plain, set_word
 from pyvws.mechanisms.counts.totals import PublishedTotals, are_sums_of
 from pyvws.mechanisms.counts.workload import (
     AUTO,
@@ -154,10 +156,10 @@ class CountedInSteps:
 class CellCounting:
     """The sets and the fine cells that are counted of a table with a schema.
 
-    Under "auto" the number of records chooses among columns alone, pairs and triples. All else is
-    that of pairs. `measure`, `tables`, `conditionals` are as of `workload`. Numbers of many values
-    are in fine cells where `cells_share` of the budget is for them. `reference` is a public table,
-    and so is `published`, of totals.
+    Under "auto" the number of records chooses among margins, pairs and triples. All else is that of
+    pairs. Beside its margins are sets of columns of few codes. `measure`, `tables`, `conditionals`
+    are as of `workload`. Numbers of many values are in fine cells where `cells_share` of the budget
+    is for them. `reference` is a public table, and so is `published`, of totals.
     Where a record is a unit, `slots` makes it of the rows of its members, and `schema` is the wide
     one.
     """
@@ -199,8 +201,20 @@ class CellCounting:
         return {word: self._named(word) for word in ways}
 
     def _named(self, word: str) -> CellCounting:
-        named = tuple(word if own == AUTO else own for own in self.measure)
+        words = [*self._joined, word] if word == MARGINS else [word]
+        named = chain.from_iterable(words if own == AUTO else [own] for own in self.measure)
         return replace(self, measure=tuple(dict.fromkeys(named)))
+
+    @cached_property
+    def _joined(self) -> list[str]:
+        """The sets of columns of few codes that stand beside columns alone, but in slots."""
+        table = self.table
+        out = {*table.given}.union(one.name for one in table.differences)
+        sizes = {n: x.size for n, x in table.columns.items() if n not in out and is_plain(n)}
+        if self.slots is not None:
+            return []
+        sets = joined(sizes, MOST_OF_PAIR).items()
+        return [set_word({"columns": names, "share": share}) for names, share in sets]
 
     def in_cells(self, schema: Schema, priced: Collection[str] | None = None) -> Workload:
         """The sets in the cells of a schema, of which only `priced` ones have a price."""

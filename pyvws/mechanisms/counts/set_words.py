@@ -58,9 +58,14 @@ def set_word(entry: Any) -> str:
 
 def _part(name: Any) -> str:
     text = str(name)
-    if not text or any(sign in text for sign in (_BETWEEN, _CUT, _SHARE, ",")):
+    if not is_plain(text):
         raise InputError.by("set-signs", text=text)
     return text
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name is without the signs that words of sets need."""
+    return bool(name) and not any(sign in name for sign in (_BETWEEN, _CUT, _SHARE, ","))
 
 
 def named_set(word: str, columns: Mapping[str, Any], setting: str = "measure") -> NamedSet:

@@ -59,7 +59,6 @@ MOST_CELLS: Final = 20_000_000
 _AT_ONCE: Final = 1 << 22  # Records that are counted together.
 _OF_ALIKE: Final = 0.3  # Of a share by cells: the prior of such a table is sparse.
 _OF_DIFFERENCE: Final = 2.0  # No other set has the column.
-_OWN: Final = 20.0  # Average shares of a column of many levels.
 _TOGETHER: Final = {PAIRS: (2,), TRIPLES: (3, 2), MARGINS: (), AUTO: (3, 2)}
 
 Counts = NDArray[np.int64]
@@ -384,12 +383,12 @@ def usual_shares(table: Workload, *, pure: bool) -> Floats:
     """Shares (Q,) of the budget by the sizes of the tables: cells^power, times the sets' weights.
 
     The power that loses least is near 2/3 for Gaussian noise, and lies between 1/2 and 3/4 for
-    Laplace noise, so 0.6.
+    Laplace noise, so 0.6. A column of many levels is in one set alone, whose cells count as often
+    as an average column is in sets.
     """
     power = 0.6 if pure else 2.0 / 3.0
     possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
     shares = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
     own = [len(s) == 1 and table.columns[s[0]].size > MOST_LEVELS for s in table.sets]
-    if not all(len(columns) == 1 for columns in table.sets):  # No other set has such a column.
-        shares[own] = np.maximum(shares[own], _OWN * shares.mean())
+    shares[own] *= max(1.0, sum(map(len, table.sets)) / len(table.columns)) ** power
     return shares * np.asarray(table.weights)

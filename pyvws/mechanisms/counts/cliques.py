@@ -125,7 +125,7 @@ def joined(sizes: Mapping[str, int], most: int) -> dict[tuple[str, ...], float]:
     (1/2). Two columns of few codes are off by less together, since their set has both their shares.
     Sets are joined while the sum grows by less than what the pairs that they then hold are worth.
     """
-    sets = [(name,) for name in sizes]
+    sets: list[tuple[str, ...]] = [(name,) for name in sizes]
     cells = np.array([*sizes.values()], dtype=np.float64)
     roots, columns = np.sqrt(cells), np.ones(len(cells))
     while len(sets) > 1:

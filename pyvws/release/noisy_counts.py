@@ -351,12 +351,8 @@ def _refuse_other_unit(noisy: Measurements) -> None:
         return
     counted, deviation = float(found[0]), found[1] ** 0.5
     if abs(counted - noisy.records) > max(_FAR * deviation, 0.5 * noisy.records):
-        raise InputError.by(
-            "totals-other-unit",
-            file=noisy.totals.file,
-            total=noisy.totals.population,
-            counted=noisy.totals.population * counted / noisy.records,
-        )
+        totals = noisy.totals
+        raise InputError.by("totals-other-unit", file=totals.file, total=totals.population)
 
 
 def _facts_of_totals(

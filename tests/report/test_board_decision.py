@@ -276,7 +276,7 @@ def test_a_release_that_was_not_compared_says_what_is_missing(folder: Path) -> N
     heading = Heading("T", "A")
     paths = write_pages(out, read_public(out), read_confidential(out), None, heading)
     board = html.unescape(paths[1].read_text())
-    assert "(--original)" in board
+    assert "by --original" in board
     shutil.rmtree(out / "confidential")
     assert public_page(read_public(out), heading) == paths[0].read_text()
 
@@ -346,8 +346,8 @@ def test_a_pass_takes_a_fifth_of_the_way_and_more_than_chance(
 @pytest.mark.parametrize(
     ("value", "chance", "margin", "tone", "words"),
     [
-        (0.002, 0.0015, 0.001, "good", "no more than chance explains, since 0.0015 of records"),
-        (0.002, 0.0, 0.003, "good", "no more than chance explains, since 0 of records"),
+        (0.002, 0.0015, 0.001, "good", "no more than chance explains: of records drawn"),
+        (0.002, 0.0, 0.003, "good", "no more than chance explains: of records drawn"),
         (0.02, 0.0015, 0.001, "bad", "more than chance explains"),
     ],
 )
@@ -447,7 +447,7 @@ def test_the_board_reads_of_delta_cap_schema_window_and_audit(
         return found
 
     assert tone("δ = 1e-06 is small for 1,000 rows") == "good"
-    assert tone("With weights held fixed a dataset has 0.7") == "warn"
+    assert tone("With weights held fixed a dataset costs 0.7") == "warn"
     assert tone("every entry of the schema is known") == "warn"
     assert tone(f"the largest loss is {largest:g}, and 1 is stated") == tones[0]
     assert tone(f"At most 2 records of each home were counted. That left out {lost} ") == tones[1]

@@ -232,7 +232,7 @@ def test_the_page_says_what_is_counted_modelled_and_unsupported(
     assert {name: told[f"score of {name}"] for name in own} == {
         name: f"{score:.1f}" for name, score in own.items()
     }
-    rows = {row[0]: row[1] for row in rows_of(public_page(read_public(written("lw"))), "What a")}
+    rows = {row[0]: row[1] for row in rows_of(public_page(read_public(written("lw"))), "What fig")}
     assert rows["of a synthetic column and its predictors"] == "modelled"
     assert rows["of tails and of small groups"] == "unsupported"
 

@@ -155,7 +155,7 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
     assert (
         f"A dataset has ε = {formatted(joint)} for all columns together. A separate run" in pages[0]
     )
-    assert f"each column would cost ε = {formatted(apart)}, and" in pages[0]
+    assert f"each column would cost ε = {formatted(apart)} in all, and" in pages[0]
     assert joint < apart
     for name in ("epsilon_per_dataset", "epsilon_of_separate_runs", "epsilon_total"):
         for digits in (4, 6, 17):

@@ -36,7 +36,7 @@ def verify(
         str | None,
         typer.Option(help="The coefficient, where there are several besides the intercept."),
     ] = None,
-    parts: Annotated[int, typer.Option(help="Number of parts, 20 to 30.")] = 25,
+    parts: Annotated[int, typer.Option(help="Number of parts, 20 to 30.")] = 30,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:

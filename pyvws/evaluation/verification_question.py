@@ -106,7 +106,7 @@ def question(
     within: float | str,
     scale: float,
     coefficient: str | None = None,
-    parts: int = 25,
+    parts: int = 30,
 ) -> Question:
     """The question about a formula, with the estimate of the datasets.
 

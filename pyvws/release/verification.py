@@ -115,7 +115,7 @@ def verify(
     original: str | Path | None = None,
     most_epsilon: float | None = None,
     coefficient: str | None = None,
-    parts: int = 25,
+    parts: int = 30,
 ) -> VerificationAnswer:
     """Whether a coefficient on the datasets is within a tolerance of the confidential table's.
 

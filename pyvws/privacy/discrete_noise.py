@@ -155,14 +155,14 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
 
 
 def normal_delta(mu: float, epsilon: float) -> float:
-    """A delta at `epsilon` of discrete Gaussian noise, whatever chooses scales; larger = riskier.
+    """A delta at `epsilon` of discrete Gaussian noise, whatever chooses its scales.
 
-    Discrete noise of variance 2 around normal noise of variance s^2 - 2 has the probabilities of
-    discrete noise of variance s^2, up to a factor of 1 + 6 exp(-4 pi^2) at most [peikert2010]. The
-    first reads normal noise alone. So a count that moves by d costs what normal noise costs whose
-    mean moves by d / sqrt(s^2 - 2) deviations [balle2018]. `mu` is the root of the sum of their
-    squares, over counts that earlier ones choose too [zhu2022]. The factors of 10^9 counts
-    that move are in the result.
+    Larger = riskier. Discrete noise of variance 2 around normal noise of variance s^2 - 2 has the
+    probabilities of discrete noise of variance s^2, up to a factor of 1 + 6 exp(-4 pi^2)
+    [peikert2010]. The first reads normal noise alone. So a count that moves by d costs what normal
+    noise costs whose mean moves by d / sqrt(s^2 - 2) deviations [balle2018]. `mu` is the
+    root of the sum of their squares, over counts that earlier ones choose too [zhu2022]. The
+    factors of 10^9 counts that move are in the result.
     """
     left = epsilon - 2.0 * _FACTORS
     upper = _below(0.5 * mu - left / mu) - math.exp(min(left, _FAR)) * _below(-0.5 * mu - left / mu)

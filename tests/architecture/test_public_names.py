@@ -81,7 +81,7 @@ FIXED_DEFAULTS = {
     "SamplerSettings": {"chains": 4},
     "synthesize": {
         **{"model": "negative-binomial", "mechanism": None, "formula": "~ 1", "keep": ()},
-        **{"datasets": 5, "draws": 1000, "warmup": 1000, "chains": None, "target_accept": 0.8},
+        **{"datasets": 5, "draws": 1000, "warmup": 1000, "chains": 4, "target_accept": 0.8},
         **{"engine": "native", "epsilon": None, "downscale": False, "reweight": False},
         **{"k": 0.95, "tolerance": 0.05, "threshold": 1.0, "round": False},
     },

@@ -3,7 +3,7 @@
 A rule such as "missing where age < 15" reads columns before its own. Its condition is true or false
 of whole cells, since the numbers that it compares with begin and end cells. A skipped column takes
 its forced code and has no part in its class's shares. A rule with "never" bars codes in a case, so
-that such records are impossible. No record breaks a rule.
+that such records are impossible [structuralzeros2014]. No record breaks a rule.
 """
 
 from __future__ import annotations

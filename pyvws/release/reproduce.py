@@ -180,6 +180,8 @@ class ReleasedCounts:
             raise InputError.by(
                 "reference-of-other-digest", file=stated["file"], digest=stated["digest"]
             )
+        if not {"best_file", "from_fits"} & {*self.privacy["counts"]}:
+            raise InputError.by("reproduce-chains", folder=self.folder)
         fine = {} if self.fine is None else read_fine(self.fine, laplace=pure)
         made = []
         for number in (len(files), *([1] if self.best_file else [])):

@@ -6,6 +6,8 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from refusals import refused
 from scipy import special, stats
 from typer.testing import CliRunner
@@ -17,6 +19,7 @@ from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.models.public_cells import cell_probabilities, drawn_in_cells, open_ends
 from pyvws.models.registry import find_model
+from pyvws.posterior.cell_family import CountedTable, fitted_family
 
 pytestmark = [pytest.mark.runs, pytest.mark.draws]
 
@@ -94,6 +97,18 @@ def test_a_family_fitted_to_its_counts_has_them(name):
         inside = np.isfinite(own)
         assert ((low <= own) & (own <= high))[inside].all()
         assert (inside == (made.codes[0][:, 1] >= table.columns["b"].size - 3)).all()
+
+
+@settings(max_examples=10)
+@given(st.sampled_from(["logistic", "nominal", "normal", "mass"]), st.integers(0, 2**32 - 1))
+def test_probabilities_of_a_fit_add_up_to_1_whatever_the_counts(name, seed):
+    rng, table = np.random.default_rng(seed), counted(FAMILIES[name])
+    own, size = table.given["b"].family, table.columns["b"].size
+    noisy = np.rint(rng.normal(20, 200, (2, size)))
+    of_pair = CountedTable(np.arange(2), np.arange(size), noisy, 200.0**2)
+    fitted = fitted_family(own, np.arange(2), np.array([30.0, 50.0]), [of_pair])
+    assert (fitted.probabilities >= 0.0).all()
+    np.testing.assert_allclose(fitted.probabilities.sum(axis=1), 1.0, atol=1e-6)
 
 
 LAWS = {

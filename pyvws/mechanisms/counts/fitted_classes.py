@@ -1,4 +1,4 @@
-"""Latent classes whose parameters are fitted to noisy counts, without any record.
+"""Latent classes [nixon2022] whose parameters are fitted to noisy counts, without any record.
 
 Class h has the share pi_h [nixon2022], and within it column k has code c with probability phi_hkc.
 So a set q has the expected counts n m_q(pi, phi), and the fit minimises

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 from pyvws.mechanisms.counts.cliques import Clique, clique
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.differences import Difference
@@ -187,6 +188,8 @@ class _Rows:
             left[~free] = np.arange(L) == forced[~free, None]
             both = possible & left
             possible = np.where(both.any(axis=1, keepdims=True), both, left)
+            if not possible.any(axis=1).all():
+                raise InputError.by("counts-rules-leave-none")
         groups = own.rows.groups
         by_parent = {
             parent: (groups[parent].group_of_code if parent in groups else np.arange(x.max() + 1))[

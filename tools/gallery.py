@@ -184,18 +184,6 @@ def _column_densities() -> Any:
     )
 
 
-def _level_shares() -> Any:
-    levels = {"sex": ["f", "m"], "region": ["north", "east", "south", "west"]}
-    true = {name: RNG.dirichlet(np.full(len(names), 20.0)) for name, names in levels.items()}
-    return plots.level_shares(
-        {
-            name: {"Data": [share], "LW": RNG.multinomial(900, share, 5) / 900}
-            for name, share in true.items()
-        },
-        levels,
-    )
-
-
 def _association_matrices() -> Any:
     names = ["age", "sex", "region", "education", "income"]
     half = np.tril(RNG.uniform(-0.2, 0.8, (5, 5)), -1)
@@ -228,7 +216,6 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "choices_against_epsilon": _choices_against_epsilon,
     "epsilons": _epsilons,
     "column_densities": _column_densities,
-    "level_shares": _level_shares,
     "association_matrices": _association_matrices,
     "bound_shares": _bound_shares,
 }

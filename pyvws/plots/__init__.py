@@ -23,7 +23,7 @@ from pyvws.plots.records import (
     weights_before_and_after,
     whack_a_mole_scatter,
 )
-from pyvws.plots.tables import association_matrices, bound_shares, column_densities, level_shares
+from pyvws.plots.tables import association_matrices, bound_shares, column_densities
 
 __all__ = [
     "association_matrices",
@@ -35,7 +35,6 @@ __all__ = [
     "column_densities",
     "densities",
     "intervals",
-    "level_shares",
     "parameter_densities",
     "risk_violins",
     "utility",

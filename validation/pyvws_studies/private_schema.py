@@ -1,11 +1,8 @@
 """What a schema that is paid for costs in k-marginal, beside one made by hand, at one budget.
 
 The files are ma2019.csv by its ten columns and ce_2017.csv, both of `pyvws_studies.whole_tables`,
-the persons of households.txt, each of whom is a unit, and the households of `pyvws example`. Schema
-and run share the budget. By a steward's word the schema has types, missing codes, decimals, points
-of mass, rules, and classes of answers where the hand-made one has them; levels and ranges are found
-under noise. Without it the kind of each column is found too. The hand-made schema under the run's
-part of the budget says how many of the points that part costs.
+the persons of households.txt, and the households of `pyvws example`. Schema and run share the
+budget. By a steward's word the schema has all but levels and ranges, without it nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +44,6 @@ _PERSONS: Final[dict[str, tuple[str, ...]]] = {
     for head in ("", "head")
     for name, levels in ((f"{head}sex", 2), (f"{head}race", 9), (f"{head}hisp", 5))
 } | {"relate": tuple(map(str, range(2, 14))), "ownership": ("1", "2")}
-"""The levels of members of households and of their heads."""
 
 
 @dataclass(frozen=True, slots=True)

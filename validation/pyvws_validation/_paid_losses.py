@@ -33,9 +33,7 @@ from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation.report import Measurement
 
 _LEAST: Final = 0.9  # The share of a claim that a computed loss must reach,
-_LEAST_DELTA: Final = (
-    0.2  # and of delta: thresholds are rounded up, and noise has 2 of variance less.
-)
+_LEAST_DELTA: Final = 0.2  # and of delta: thresholds are rounded up.
 _WITHIN: Final = 2.0  # The variance of discrete noise around the normal noise that is priced.
 _STEPS: Final = 2_000
 _REACH: Final = 10.0  # Deviations that a threshold is searched in.
@@ -209,9 +207,7 @@ class PaidLoss(MeasuredRow):
             whole = max(whole, _failing(tuple(moves), together, step) + of_lone)
         high = 1.0 + _ROUNDING
         measured = [
-            Measurement(
-                "loss", most, (_LEAST if self.delta else 0.97) * paid.epsilon, paid.epsilon * high
-            )
+            Measurement("loss", most, _LEAST * paid.epsilon, paid.epsilon * high),
         ]
         if self.delta:
             measured += [

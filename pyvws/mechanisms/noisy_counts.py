@@ -50,7 +50,7 @@ class NoisyCounts(MechanismBase):
     Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
     "pairs" is every pair, "triples" every three columns, "margins" each column alone, "predictors"
     each column with its predictors, and "a:b:c" one set. "auto" takes margins, pairs or triples by
-    the noise, the cells and the number of records. A set
+    the noise, the cells and the number of records. Its margins join columns of few levels. A set
     with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups. "a:b/#3" joins the cells of b into three groups of about as many. What `needs` ask

@@ -7,10 +7,13 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws.errors import SpendingError
 from pyvws.mechanisms.counts import best_file
+from pyvws.mechanisms.counts.cliques import joined
 from pyvws.mechanisms.counts.triple_records import in_pairs
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of_lists
 from pyvws.privacy.seller import Seller
@@ -54,7 +57,7 @@ def of_two(n: int, rng: np.random.Generator) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("epsilon", "word", "largest", "known"),
     [
-        (0.01, "each column alone", 1, 400),  # A noisy number would be anything.
+        (0.01, "counts margins", 3, 400),  # A noisy number would be anything.
         *[(1.0, "counts pairs", 2, known) for known in (None, 400)],
         *[(60.0, "sets of three", 3, known) for known in (None, 400)],
     ],
@@ -82,12 +85,27 @@ def test_the_rule_reads_the_number_that_was_sold() -> None:
     counting = asked.counting(schema)
     noise = counting.noise(asked.budget, hidden=True)
     chosen = [counting.settled(noise, n)[0].measure for n in (3, 150, 10**6)]
-    assert chosen == [("margins",), ("pairs",), ("triples",)]
+    assert [own[-1] for own in chosen] == ["margins", "pairs", "triples"]
     firsts = {own.scales["records"] for own in (noise, *noise.others.values())}
     assert len(firsts) == 1
     plain = vws.NoisyCounts(epsilon=1.0).counting(schema)
     told = plain.noise(asked.budget, hidden=True)
     assert plain.settled(told, 1)[1:] == (told, None)
+
+
+@given(st.lists(st.integers(2, 9), max_size=7))
+def test_columns_are_joined_where_their_margins_are_off_by_less(sizes: list[int]) -> None:
+    by_name = {str(k): size for k, size in enumerate(sizes)}
+    found = joined(by_name, 100)
+    names = [name for own in found for name in own]
+    assert len(names) == len({*names}) <= len(sizes)
+    for own in found:
+        cells = np.prod([by_name[name] for name in own])
+        assert cells <= 100
+        roots = sum(by_name[name] ** 0.5 for name in own)
+        assert found[own] == pytest.approx((roots / cells**0.5) ** 0.5)
+    assert ("0", "1") in joined({"0": 2, "1": 2, "2": 50}, 100)
+    assert not joined({"0": 50, "1": 40}, 5_000)
 
 
 def test_a_seller_turns_to_no_list_that_was_not_fixed_before() -> None:

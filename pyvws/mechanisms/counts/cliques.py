@@ -16,7 +16,6 @@ from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 EVENLY: Final = "#"
 """What a cut begins with that says how many groups there are, as in #3."""
 
-_POWER: Final = 0.6  # Of what is off by noise, that its share of the budget goes with.
 _OF_TIE: Final = 0.008  # Of the error of all margins, what knowing a pair of columns is worth.
 
 
@@ -117,12 +116,9 @@ def clique(
 def joined(sizes: Mapping[str, int], most: int) -> dict[tuple[str, ...], float]:
     """Columns of these sizes (K,) that are counted together where noise drowns pairs.
 
-    Each set comes with its share of the budget, times that of its number of cells.
-
-    Each column is in one set, of at most `most` cells, or in none of these and counted alone. Of a
+    Each set has at most `most` cells, and its share of the budget, times that of its cells. Of a
     set of C cells under Laplace noise of scale b a margin of L codes is off by about b sqrt(C L).
-    So the least error of all margins is the square of the sum over sets of [sqrt(C) sum sqrt(L)]^
-    (1/2). Two columns of few codes are off by less together, since their set has both their shares.
+    So all margins are off by the square of the sum over sets of [sqrt(C) sum sqrt(L)]^(1/2).
     Sets are joined while the sum grows by less than what the pairs that they then hold are worth.
     """
     sets: list[tuple[str, ...]] = [(name,) for name in sizes]
@@ -142,7 +138,7 @@ def joined(sizes: Mapping[str, int], most: int) -> dict[tuple[str, ...], float]:
         roots[first] += roots[other]
         columns[first] += columns[other]
         cells, roots, columns = (np.delete(own, other) for own in (cells, roots, columns))
-    shares = ((roots / np.sqrt(cells)) ** _POWER).tolist()
+    shares = np.sqrt(roots / np.sqrt(cells)).tolist()
     return {own: share for own, share in zip(sets, shares, strict=True) if len(own) > 1}
 
 

@@ -156,13 +156,13 @@ class CountedInSteps:
 class CellCounting:
     """The sets and the fine cells that are counted of a table with a schema.
 
-    Under "auto" the number of records chooses among margins, pairs and triples. All else is that of
-    pairs. Beside its margins are sets of columns of few codes. `measure`, `tables`, `conditionals`
-    are as of `workload`. Numbers of many values are in fine cells where `cells_share` of the budget
-    is for them. `reference` is a public table, and so is `published`, of totals.
-    Where a record is a unit, `slots` makes it of the rows of its members, and `schema` is the wide
-    one.
-    """
+        Under "auto" the number of records chooses among margins, pairs and triples. All else is that of
+        pairs. Beside its margins are sets of columns of few codes. `measure`, `tables`, `conditionals`
+        are as of `workload`. Numbers of many values are in fine cells where `cells_share` of the budget
+            is for them. `reference` is a public table, and so is `published`, of totals.
+        Where a record is a unit, `slots` makes it of the rows of its members, and `schema` is the wide
+        one.
+        """
 
     schema: Schema
     measure: Sequence[str]
@@ -210,9 +210,8 @@ class CellCounting:
         """The sets of columns of few codes that stand beside columns alone, but in slots."""
         table = self.table
         out = {*table.given}.union(one.name for one in table.differences)
-        sizes = {n: x.size for n, x in table.columns.items() if n not in out and is_plain(n)}
-        if self.slots is not None:
-            return []
+        out |= {n for n in table.columns if self.slots is not None or not is_plain(n)}
+        sizes = {name: one.size for name, one in table.columns.items() if name not in out}
         sets = joined(sizes, MOST_OF_PAIR).items()
         return [set_word({"columns": names, "share": share}) for names, share in sets]
 

@@ -382,13 +382,14 @@ def possible_cells(
 def usual_shares(table: Workload, *, pure: bool) -> Floats:
     """Shares (Q,) of the budget by the sizes of the tables: cells^power, times the sets' weights.
 
-    The power that loses least is near 2/3 for Gaussian noise, and lies between 1/2 and 3/4 for
-    Laplace noise, so 0.6. A column of many levels is in one set alone, whose cells count as often
-    as an average column is in sets.
+    The power that loses least is near 2/3 for Gaussian noise. For Laplace noise it is 1/2 where
+    each column is in one set, and lies between 1/2 and 3/4 elsewhere, so 0.6. A column of many
+    levels is in one set alone, whose cells count as often as an average column is in sets.
     """
-    power = 0.6 if pure else 2.0 / 3.0
+    often = sum(map(len, table.sets)) / len(table.columns)
+    power = 2.0 / 3.0 if not pure else 0.6 if often > 1.0 else 0.5
     possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
     shares = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
     own = [len(s) == 1 and table.columns[s[0]].size > MOST_LEVELS for s in table.sets]
-    shares[own] *= max(1.0, sum(map(len, table.sets)) / len(table.columns)) ** power
+    shares[own] *= max(1.0, often) ** power
     return shares * np.asarray(table.weights)

@@ -156,13 +156,13 @@ class CountedInSteps:
 class CellCounting:
     """The sets and the fine cells that are counted of a table with a schema.
 
-        Under "auto" the number of records chooses among margins, pairs and triples. All else is that of
-        pairs. Beside its margins are sets of columns of few codes. `measure`, `tables`, `conditionals`
-        are as of `workload`. Numbers of many values are in fine cells where `cells_share` of the budget
-            is for them. `reference` is a public table, and so is `published`, of totals.
-        Where a record is a unit, `slots` makes it of the rows of its members, and `schema` is the wide
-        one.
-        """
+    Under "auto" the number of records chooses among margins, pairs and triples. All else is that of
+    pairs. Beside its margins are sets of columns of few codes. `measure`, `tables`, `conditionals`
+    are as of `workload`. Numbers of many values are in fine cells where `cells_share` of the budget
+        is for them. `reference` is a public table, and so is `published`, of totals.
+    Where a record is a unit, `slots` makes it of the rows of its members, and `schema` is the wide
+    one.
+    """
 
     schema: Schema
     measure: Sequence[str]

@@ -333,19 +333,15 @@ def _shares(even: Floats, noisy: FineCounts) -> Floats | None:
 
 
 def _above_noise(counts: NDArray[np.int64], deviation: float) -> Floats:
-    """What noisy counts (n,) tell: their mean, and what stands out of the noise beyond it."""
+    """What noisy counts (n,) tell: their mean, and what stands out of the noise beyond it.
+
+    Of that the share by James and Stein's estimate is kept.
+    """
     even = max(0.0, float(counts.mean()))
     beyond = np.asarray(counts - even, dtype=np.float64)
-    return np.asarray(even + _kept_of(beyond, deviation**2) * beyond)
-
-
-def _kept_of(beyond: Floats, variance: float) -> float:
-    """The share in [0, 1] that is kept of what noisy counts (C,) have beyond those expected.
-
-    James and Stein's estimate: the noise of a count has that variance.
-    """
     spread = float((beyond**2).sum())
-    return max(0.0, 1.0 - variance * beyond.size / spread) if spread else 0.0
+    kept = max(0.0, 1.0 - deviation**2 * beyond.size / spread) if spread else 0.0
+    return np.asarray(even + kept * beyond)
 
 
 def most_cells(records: int, deviation: float) -> int:

@@ -41,7 +41,7 @@ from benchmarks import (
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Plan
 from benchmarks._worker import JobFailedError
-from pyvws import PyvwsError
+from pyvws.errors import PyvwsError
 
 PARTS: Final[dict[str, Callable[[Plan], Found]]] = {
     "engines": engines.run,

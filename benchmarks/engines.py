@@ -24,9 +24,11 @@ from pyvws_studies.negative_binomial_mixture import DISPERSIONS, MEAN, SHARE
 
 from benchmarks._found import Entry, Found, Plan, Table, medians
 from benchmarks._worker import OverTheCapError, Worker
-from pyvws import MissingDependencyError, Nominal, NormalMixture, SamplerSettings
+from pyvws import SamplerSettings
 from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version, find_engine
+from pyvws.errors import MissingDependencyError
+from pyvws.families import Nominal, NormalMixture
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells

@@ -29,12 +29,13 @@ from benchmarks._python_nuts import sample_joint_in_python
 from benchmarks.households import FILE, read_households
 from benchmarks.households import SCHEMA as HOUSEHOLDS
 from benchmarks.tables import SURVEY
-from pyvws import Censored, Nominal, SamplerSettings, Schema, Synthesizer
+from pyvws import Censored, SamplerSettings, Schema, Synthesizer
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
 from pyvws.engines import nuts
 from pyvws.engines.nuts import NativeEngine, diagnosed, sample_joint
 from pyvws.evaluation.k_marginal import k_marginal
+from pyvws.families import Nominal
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior

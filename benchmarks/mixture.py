@@ -17,7 +17,9 @@ from pyvws_studies._native_loop import native_loop
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
-from pyvws import LipschitzWeighted, NormalMixture, SamplerSettings
+from pyvws import SamplerSettings
+from pyvws.families import NormalMixture
+from pyvws.mechanisms import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Request
 from pyvws.posterior.draws import diagnose
 from pyvws.tables.design.model_matrix import make_design

@@ -24,11 +24,12 @@ from pyvws_studies.negative_binomial_mixture import RADIUS, simulate
 import pyvws as vws
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
-from pyvws import MissingDependencyError, SamplerSettings
+from pyvws import SamplerSettings
 from pyvws._base import resources as _resources
 from pyvws.engines.registry import engine_version
 from pyvws.engines.rstan import _program_file
 from pyvws.engines.stan_run import paper_program
+from pyvws.errors import MissingDependencyError
 from pyvws.models.registry import find_model
 from pyvws.r.bridge import call
 

@@ -6,6 +6,7 @@ loads most names at their first use: importing the package touches neither panda
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
@@ -134,6 +135,14 @@ _FIRST: Final = (
     *("tabulate", "total_epsilon"),
 )
 
+# What scripts outside the project call here. Any other name is to be had from its door.
+_CALLED: Final = (
+    *("Censored", "InverseWeighted", "NoisyCounts", "RRandom", "associations"),
+    *("bootstrap_interval", "ecdf_utility", "inverse_weights", "joint_bounds", "lipschitz_bounds"),
+    *("lipschitz_weights", "pairwise_weights", "quantile", "reweight", "risk_weights"),
+    *("scalar_weights", "verify"),
+)
+
 __all__ = [
     "__version__",
     *sorted([*_PUBLIC, "attribute_risk", "identification_risk", "perturbed_histogram"]),
@@ -145,9 +154,18 @@ def __getattr__(name: str) -> Any:
         return import_module(f"pyvws.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'pyvws' has no attribute {name!r}")
-    value = getattr(import_module(_PUBLIC[name]), name)
-    globals()[name] = value
-    return value
+    if name not in (*_FIRST, *_CALLED):
+        door = next(door for door in _DOORS if name in dir(import_module(f"pyvws.{door}")))
+        why = f"pyvws.{name} goes with the next version. Take pyvws.{door}.{name}."
+        warnings.warn(why, DeprecationWarning, stacklevel=2)
+        return _handed_on(name)
+    globals()[name] = _handed_on(name)
+    return globals()[name]
+
+
+def _handed_on(name: str) -> Any:
+    """The object of a public name, from the module that has it."""
+    return getattr(import_module(_PUBLIC[name]), name) if name in _PUBLIC else globals()[name]
 
 
 def __dir__() -> list[str]:
@@ -162,6 +180,6 @@ def _door(
     def found(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(import_module("pyvws"), name)
+        return _handed_on(name)
 
     return found, lambda: sorted(names)

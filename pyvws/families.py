@@ -1,7 +1,6 @@
 """The families of outcomes: what `model=` takes in place of a family's short name.
 
-Each name is the one that `pyvws` has: ``vws.families.Poisson`` is ``vws.Poisson``. A name loads its
-module at its first use.
+Each name loads its module at its first use.
 """
 
 from __future__ import annotations

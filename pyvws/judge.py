@@ -1,7 +1,6 @@
 """Functions that judge synthetic data from any tool: tables go in, figures come out.
 
-Each name is the one that `pyvws` has: ``vws.judge.table_utility`` is ``vws.table_utility``. A name
-loads its module at its first use.
+Each name loads its module at its first use.
 """
 
 from __future__ import annotations

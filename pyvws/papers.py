@@ -1,7 +1,6 @@
 """The papers' numbers from arrays, for auditors and for scripts that come from R.
 
-Each name is the one that `pyvws` has: ``vws.papers.lipschitz_bounds`` is ``vws.lipschitz_bounds``.
-A name loads its module at its first use.
+Each name loads its module at its first use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The mechanisms, one in each module, and the protocol of the loop that fits them.
 
-Each name here is the one that `pyvws` has: ``vws.mechanisms.NoisyCounts`` is ``vws.NoisyCounts``.
+Each name loads its module at its first use.
 """
 
 from importlib import import_module
@@ -27,7 +27,7 @@ __all__ = [*_NAMES]
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module 'pyvws.mechanisms' has no attribute {name!r}")
-    return getattr(import_module("pyvws"), name)
+    return import_module("pyvws")._handed_on(name)
 
 
 def __dir__() -> list[str]:

@@ -135,7 +135,7 @@ def _found(name: str) -> Any:
         known = pyvws.__all__ if thing is pyvws else [n for n in dir(thing) if n[0] != "_"]
         if part not in known:
             raise InputError.by("r-no-help", name=name, hint=near(part, known))
-        thing = getattr(thing, part)
+        thing = pyvws._handed_on(part) if thing is pyvws else getattr(thing, part)
     return thing
 
 
@@ -144,7 +144,7 @@ def _listed() -> list[str]:
     for name, text in _OF_THE_FILE.items():
         lines.append(f"  {name}: {text.partition(chr(10))[0]}")
     for name in sorted(pyvws.__all__, key=str.lower):
-        thing = getattr(pyvws, name)
+        thing = pyvws._handed_on(name)
         if inspect.isroutine(thing) or inspect.isclass(thing):
             title = _r_words((inspect.getdoc(thing) or "").partition("\n")[0])
             lines += textwrap.wrap(

@@ -37,8 +37,8 @@ from pyvws.tables.schema.schema import SCHEMA_FILE as SCHEMA_FILE
 
 _PLACES: Final = {
     "Fit": "settings=vws.SamplerSettings({}=...)",
-    "Mechanism": "the mechanism, such as mechanism=vws.LipschitzWeighted(c=0.5)",
-    "Model": "the model, such as model=vws.Normal(outcome_scale='log')",
+    "Mechanism": "the mechanism, such as mechanism=vws.mechanisms.LipschitzWeighted(c=0.5)",
+    "Model": "the model, such as model=vws.families.Normal(outcome_scale='log')",
 }
 
 

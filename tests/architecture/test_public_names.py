@@ -5,6 +5,7 @@ import inspect
 import re
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -235,6 +236,19 @@ def test_fixed_results_have_their_parts(name):
     }
     kind = getattr(import_module(f"pyvws.evaluation.{of[name]}") if name in of else pyvws, name)
     assert set(FIXED_RESULTS[name]) <= set(dir(kind)) | set(kind.__annotations__)
+
+
+def test_an_old_name_says_which_door_has_it():
+    for name in pyvws._PUBLIC:
+        kept = name in (*pyvws._FIRST, *pyvws._CALLED)
+        with warnings.catch_warnings(record=True, action="always") as said:
+            found = getattr(pyvws, name)
+        words = [str(one.message) for one in said]
+        if kept:
+            assert words == []
+        else:
+            (door,) = re.findall(rf"Take pyvws\.(\w+)\.{name}\.$", words[0])
+            assert getattr(import_module(f"pyvws.{door}"), name) is found
 
 
 def test_importing_the_package_loads_nothing_heavy():

@@ -135,7 +135,7 @@ def _found(name: str) -> Any:
         known = pyvws.__all__ if thing is pyvws else [n for n in dir(thing) if n[0] != "_"]
         if part not in known:
             raise InputError.by("r-no-help", name=name, hint=near(part, known))
-        thing = pyvws._handed_on(part) if thing is pyvws else getattr(thing, part)
+        thing = thing._handed_on(part) if thing is pyvws else getattr(thing, part)
     return thing
 
 

@@ -144,7 +144,7 @@ def _listed() -> list[str]:
     for name, text in _OF_THE_FILE.items():
         lines.append(f"  {name}: {text.partition(chr(10))[0]}")
     for name in sorted(pyvws.__all__, key=str.lower):
-        thing = pyvws._handed_on(name)
+        thing = _found(name)
         if inspect.isroutine(thing) or inspect.isclass(thing):
             title = _r_words((inspect.getdoc(thing) or "").partition("\n")[0])
             lines += textwrap.wrap(

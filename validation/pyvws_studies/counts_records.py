@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import narwhals as nw
 import numpy as np
@@ -22,9 +22,12 @@ import polars as pl
 
 from pyvws._base.checks import whole_number
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import combine
+from pyvws.evaluation.combining_rules import OF, NoisyCells, combine
+from pyvws.evaluation.counted_cells import CountedFigures
 from pyvws.evaluation.k_marginal import k_marginal
+from pyvws.evaluation.public_cells import CellStatistic
 from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.measurements import counts_columns
 from pyvws.mechanisms.counts.workload import Workload, workload
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
@@ -73,11 +76,14 @@ def run(file: Path, *, seed: int, databases: int = 30, listener: Listener = SILE
                 if row["method"] in ("fits", "counted"):
                     place = (row["method"], row["of"], row["kind"])
                     held.setdefault(place, []).append(row["within"])
+            for of in OF:
+                margins = _margins(own, population, table, of)
+                held.setdefault(("counted", of, "margin"), []).append(margins)
             made = [_frame(table, x) for x in own.made["fits"]]
             place = ("fits", "population", "regression")
             held.setdefault(place, []).append(_regressions(made, truth))
             scores.append(k_marginal(_frame(table, own.records), made[:_SCORED]).score)
-        for of, (by, methods) in product(("population", "table"), _BY.items()):
+        for of, (by, methods) in product(OF, _BY.items()):
             found = {
                 kind: held[method, of, kind]
                 for kind in KINDS
@@ -97,6 +103,28 @@ def _frame(table: Workload, codes: Codes) -> pl.DataFrame:
     """Records (n, K) with the labels of their codes."""
     labels = {name: np.array(column.labels) for name, column in table.columns.items()}
     return pl.DataFrame({name: own[codes[:, k]] for k, (name, own) in enumerate(labels.items())})
+
+
+def _margins(
+    own: Database, whole: Population, table: Workload, of: Literal["population", "table"]
+) -> float:
+    """The share of margins whose interval from the counts of all sets holds the truth."""
+    kind = "laplace" if own.noisy.laplace else "gaussian"
+    cells = NoisyCells.of(pl.DataFrame(counts_columns(own.noisy)), {"counts": {"noise": kind}})
+    level = SETTINGS["level"]
+    figures, within = CountedFigures.read(cells, whole.schema, of=of, level=level), []
+    sizes = tuple(column.size for column in table.columns.values())
+    for k, (name, column) in enumerate(table.columns.items()):
+        true = shares = whole.margin((k,), sizes)
+        if of == "table":
+            true = np.bincount(own.records[:, k], minlength=sizes[k]) / len(own.records)
+        found = figures.of_cell({}, CellStatistic("share", name, tuple(column.labels))) or []
+        within += [
+            one["lower"] <= x <= one["upper"]
+            for one, x, share in zip(found, true, shares, strict=True)
+            if share >= SETTINGS["least_share"]
+        ]
+    return float(np.mean(within))
 
 
 def _regressions(made: list[pl.DataFrame], truth: list[Any]) -> float:

@@ -48,16 +48,12 @@ _MOST_GIVING: Final = 2  # Columns that give a number.
 class GivenColumn:
     """A column whose codes have shares of their own for each combination of other columns.
 
-    Attributes
-    ----------
-    rows : Clique
-        The combinations of the other columns, all of which stand before the column.
-    prior : ndarray, shape (rows, L) or (L,)
-        The parameters of the Dirichlet prior of a row's shares, 0 for an impossible code.
-    redrawn : bool
-        Whether a row bars codes of others, so that a move to another row draws a code anew.
-    family : CellFamily, optional
-        What gives the shares of a row in the place of a Dirichlet distribution.
+    - `rows`: The combinations of the other columns, all of which stand before the column.
+    - `prior` (rows, L): The parameters of the Dirichlet prior of a row's shares, 0 for an
+      impossible code.
+    - `redrawn`: Whether a row bars codes of others, so that a move to another row draws a code
+      anew.
+    - `family`: What gives the shares of a row in the place of a Dirichlet distribution.
     """
 
     rows: Clique

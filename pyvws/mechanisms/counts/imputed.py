@@ -15,18 +15,12 @@ from pyvws.mechanisms.counts.measurements import Measurements
 class Imputed:
     """Imputed tables, and how near to the counts they are.
 
-    Attributes
-    ----------
-    codes : list of ndarray, shape (n, K)
-        The records of each dataset.
-    numbers : list of mapping of str to ndarray, shape (n,)
-        Numbers within the records' cells, of the columns whose family gives them.
-    misfit : float
-        Mean over cells of ((S - M) / deviation)^2, of the fitted counts M, or those of the records
-        where no class gives a column: near 1 where the model
-        is large enough; larger = the model is too small for the noise.
-    classes : int
-        Classes of the fits.
+    - `codes` (n, K): The records of each dataset.
+    - `numbers` (n,): Numbers within the records' cells, of the columns whose family gives them.
+    - `misfit`: Mean over cells of ((S - M) / deviation)^2, of the fitted counts M, or those of the
+      records where no class gives a column: near 1 where the model is large enough; larger = the
+      model is too small for the noise.
+    - `classes`: Classes of the fits.
     """
 
     codes: list[Codes]

@@ -56,21 +56,13 @@ _OVERLAPS: Final = (
 class ReferenceRecords:
     """Distinct records of a reference in the cells of a table.
 
-    Attributes
-    ----------
-    codes : ndarray of int32, shape (R, K)
-        Codes of the columns that classes give, -1 for a value that the schema does not know and for
-        a column that the reference lacks.
-    times : ndarray of int64, shape (R,)
-        How many records of the reference a row stands for.
-    records : int
-        The records of the reference, those that break a rule of the schema too.
-    lacks : tuple of str
-        The columns that the reference lacks.
-    unknown : mapping of str to int
-        How many of its records have a value that the schema does not know, by column.
-    digest : str
-        SHA-256 of columns, codes and times: equal for equal records in any order.
+    - `codes` (R, K): Codes of the columns that classes give, -1 for a value that the schema does
+      not know and for a column that the reference lacks.
+    - `times` (R,): How many records of the reference a row stands for.
+    - `records`: The records of the reference, those that break a rule of the schema too.
+    - `lacks`: The columns that the reference lacks.
+    - `unknown`: How many of its records have a value that the schema does not know, by column.
+    - `digest`: SHA-256 of columns, codes and times: equal for equal records in any order.
     """
 
     codes: Codes

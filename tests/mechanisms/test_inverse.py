@@ -67,11 +67,7 @@ def test_what_is_refused_by_key(key: str, call: Any) -> None:
     ("key", "mechanism", "more"),
     [
         ("target-of-public-constant", InverseWeighted(t=1.0), {"epsilon": 4.0}),
-        (
-            "target-of-public-constant",
-            InverseWeighted(t=1.0),
-            {"epsilon": 4.0, "downscale": True},
-        ),
+        ("target-of-public-constant", InverseWeighted(t=1.0), {"epsilon": 4.0, "downscale": True}),
         ("search-without-target", InverseWeighted(search_t=True), {}),
         (
             "search-without-target",

@@ -254,10 +254,7 @@ class _Heaps:
 
 
 def _heaps(
-    fine: CountedColumn,
-    of_fine: NDArray[np.intp],
-    expected: Floats,
-    noisy: FineCounts | None,
+    fine: CountedColumn, of_fine: NDArray[np.intp], expected: Floats, noisy: FineCounts | None
 ) -> _Heaps | None:
     """Where a number heaps by the noisy counts of its classes; None where the noise hides it.
 

@@ -361,7 +361,7 @@ def rule_cuts(schema: Schema) -> dict[str, set[float]]:
 
 
 _PLACES: Final[dict[type[ast.cmpop], tuple[int, ...]]] = {
-    **{ast.Lt: (0,), ast.GtE: (0,), ast.Gt: (1,), ast.LtE: (1,)},
+    **{ast.Lt: (0,), ast.GtE: (0,), ast.Gt: (1,), ast.LtE: (1,)}
 }
 """Whether a cell begins at a number (0) or after it (1), where a column stands to the left."""
 

@@ -115,10 +115,7 @@ def fitted_classes(
 
 
 def one_fit(
-    counts: PenalisedCounts,
-    classes: int,
-    rng: np.random.Generator,
-    further: Further | None = None,
+    counts: PenalisedCounts, classes: int, rng: np.random.Generator, further: Further | None = None
 ) -> tuple[Floats, Floats]:
     """Shares (H,) and profiles (H, sum of L) of one fit: adaptive steps along the slope."""
     start = counts.start(classes, rng)

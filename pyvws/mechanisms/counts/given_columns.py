@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.cliques import Clique, clique, grouping
-from pyvws.mechanisms.counts.coding import (
-    MOST_LEVELS,
-    MOST_OF_PAIR,
-    CountedColumn,
-    counted_column,
-)
+from pyvws.mechanisms.counts.coding import MOST_LEVELS, MOST_OF_PAIR, CountedColumn, counted_column
 from pyvws.mechanisms.counts.differences import Difference, difference_of
 from pyvws.mechanisms.counts.set_words import named_set
 from pyvws.mechanisms.counts.skips import Skip

@@ -110,10 +110,7 @@ class Need:
             size = math.prod(min(columns[name].size, groups + _APART) for name in self.columns)
             if size <= _MOST_CELLS:
                 cuts = {name: [f"{EVENLY}{groups}"] for name in cut}
-                return [
-                    *found,
-                    set_word({"columns": self.columns, "cuts": cuts, "share": _SHARE}),
-                ]
+                return [*found, set_word({"columns": self.columns, "cuts": cuts, "share": _SHARE})]
         return found
 
     def half_width(

@@ -18,12 +18,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.by_rule import BoundedColumn, counted_columns, counted_names
 from pyvws.mechanisms.counts.cliques import EVENLY, Clique, clique, grouping
-from pyvws.mechanisms.counts.coding import (
-    MOST_LEVELS,
-    MOST_OF_PAIR,
-    Codes,
-    CountedColumn,
-)
+from pyvws.mechanisms.counts.coding import MOST_LEVELS, MOST_OF_PAIR, Codes, CountedColumn
 from pyvws.mechanisms.counts.differences import Difference, OfTwo
 from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
@@ -321,10 +316,7 @@ def _sets(
 
 
 def _together(
-    ruled: RuledColumns,
-    orders: Sequence[int],
-    priced: Collection[str] | None,
-    together: Together,
+    ruled: RuledColumns, orders: Sequence[int], priced: Collection[str] | None, together: Together
 ) -> list[Clique]:
     """The sets of so many columns each: the largest, then those that none of them has."""
     found: list[Clique] = []

@@ -107,27 +107,6 @@ def run(loop: SynthesisLoop, y: Floats, mechanism: Any) -> Weighting:
     return made
 
 
-def test_count_weights_meet_the_bound_of_lw_and_of_a_number(loop: SynthesisLoop, y: Floats) -> None:
-    target = loop.lipschitz().bounds.database
-    made = run(loop, y, CountWeighted(radius=0.3, match="lw"))
-    assert abs(made.fit.bounds.database / target - 1) <= 0.05
-    assert made.constants["c"] > 1
-    lower = run(loop, y, CountWeighted(radius=0.3, match=0.8 * target))
-    assert abs(lower.fit.bounds.database / (0.8 * target) - 1) <= 0.05
-    assert lower.constants["c"] < made.constants["c"]
-
-
-def test_the_scalar_weight_is_the_ratio_of_bounds(loop: SynthesisLoop, y: Floats) -> None:
-    fit = run(loop, y, ScalarWeighted()).fit
-    ratio = loop.lipschitz().bounds.database / loop.unweighted().bounds.database
-    np.testing.assert_array_equal(fit.weights, ratio)
-
-
-def test_a_bound_above_the_unweighted_one_is_refused(loop: SynthesisLoop, y: Floats) -> None:
-    with refused("match-above-unweighted"):
-        run(loop, y, ScalarWeighted(match=1e6))
-
-
 def test_a_bound_that_no_c_reaches_ends_the_search(
     loop: SynthesisLoop, y: Floats, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,7 +91,8 @@ def grouped(
     groups: dict[str, tuple[CountedColumn, NDArray[np.int32]]] = {}
     for name in filter(partial(_is_small, schema), schema.synthesized):
         for rule in schema.columns[name].rules:
-            if isinstance(rule, Lookup) and _is_large(columns.get(rule.other)):
+            large = columns.get(getattr(rule, "other", ""))
+            if isinstance(rule, Lookup) and large is not None and large.size > MOST_LEVELS:
                 group = counted_column(name, schema.columns[name])
                 labels = map(looked_up_by, columns[rule.other].parts)
                 group_codes = np.array(
@@ -130,10 +131,6 @@ def in_front(
             wider[added[name].name] = added[name]
         wider[name] = column
     return wider
-
-
-def _is_large(column: CountedColumn | None) -> bool:
-    return column is not None and column.size > MOST_LEVELS
 
 
 def _is_small(schema: Schema, name: str) -> bool:

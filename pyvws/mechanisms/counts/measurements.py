@@ -160,12 +160,6 @@ class Measurements:
         ]
         return math.sqrt(1.0 / sum(1.0 / variance for variance in of_sets)) if of_sets else 0.0
 
-    @property
-    def largest(self) -> Counts:
-        """The cell (Q,) of each set that has most records by its noisy count."""
-        parts = np.split(self.counts, self.table.offsets[1:-1])
-        return np.array([int(part.argmax()) for part in parts]) + self.table.offsets[:-1]
-
 
 def counts_columns(noisy: Measurements) -> dict[str, Any]:
     """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""

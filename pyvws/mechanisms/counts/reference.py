@@ -349,9 +349,9 @@ def overlap(
         return None
     if isinstance(records, CountedInSteps):
         return {"warning": _NOT_COMPARED}
-    there = [n for n in counting.table.columns if n in counting.referred.columns]
+    there = [(k, n) for k, n in enumerate(counting.table.columns) if n in counting.referred.columns]
     own, others = (
-        list(zip(*(_finest(counting, read, name).tolist() for name in there), strict=True))
+        list(zip(*(read.fine.get(n, read.codes[:, k]).tolist() for k, n in there), strict=True))
         for read in (records, counting.read(counting.referred))
     )
     n, m = max(len(own), 1), min(len(own), len(others))
@@ -363,8 +363,3 @@ def overlap(
     deviation = np.sqrt(max(chance * (1.0 - chance), 1.0 / n) / n)
     more = found - chance > _CLEAR * deviation
     return {"found": found, "by_chance": chance, "warning": _OVERLAPS if more else None}
-
-
-def _finest(counting: CellCounting, records: CountedRecords, name: str) -> Codes:
-    place = list(counting.table.columns).index(name)
-    return np.asarray(records.fine.get(name, records.codes[:, place]))

@@ -143,7 +143,7 @@ def test_columns_that_were_sorted_as_text_are_refused(tmp_path):
 
 def test_records_check_the_columns():
     with refused("log-lik-several-variables"):
-        from_log_lik(xarray.Dataset({"y": TABLE, "z": TABLE}))
+        from_log_lik(xarray.Dataset({"a": TABLE, "b": TABLE}))
     assert from_log_lik(LOG_LIK, records=3).log_lik.shape == (2, 3)
     with refused("log-lik-columns", records=2, values=2):
         from_log_lik(LOG_LIK, records=2)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from refusals import refused
 
-from pyvws import Censored, Schema
+from pyvws import Schema
 from pyvws.models.registry import MODELS, model_settings
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.schema.column import ENTRIES, Column
@@ -522,9 +522,6 @@ def test_a_run_takes_the_path_of_a_schema_and_counts_its_records(example, tmp_pa
     members = {"sizes": [1, 4], "summaries": {"persons": "size", "before": "count"}}
     units = Schema({"kind": size}, unit="home", members=members, records=30)
     assert RunSettings(schema=units, mechanism="sw").records == 30
-    plain = Schema({"kind": Column(model="logistic", levels=("x", "y"))})
-    with refused("types-of-table"):
-        RunSettings(schema=plain, types="table", mechanism=Censored(epsilon=1, weights="none"))
     with refused("belongs-to-setting", name="types", needs="schema"):
         RunSettings(outcome="y", types="table", mechanism="lw")
 

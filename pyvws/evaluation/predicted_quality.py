@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.evaluation.counted_cells import noise_probabilities
 from pyvws.evaluation.k_marginal import predicted_k_marginals
+from pyvws.mechanisms.counts.best_file import Imputed
 from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.imputed import Imputed
 from pyvws.mechanisms.counts.measurements import Measurements
 
 _STANDS_OUT: Final = 2.0  # Deviations of dependence that is told from noise.

@@ -145,9 +145,7 @@ class NoisyCounts(MechanismBase):
         more="In Python a frame too.",
     )
     totals: str | None = setting(
-        None,
-        "A public table of published totals that records meet.",
-        more="In Python a frame too.",
+        None, "A public table of published totals that records meet.", more="In Python a frame too."
     )
 
     def __post_init__(self) -> None:
@@ -173,10 +171,7 @@ class NoisyCounts(MechanismBase):
     def budget(self) -> Budget:
         """What the counts may cost, by the neighbours and the cap."""
         return Budget(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbours=self.neighbours,
-            cap=self.cap or 1,
+            epsilon=self.epsilon, delta=self.delta, neighbours=self.neighbours, cap=self.cap or 1
         )
 
     @property

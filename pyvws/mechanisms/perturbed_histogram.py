@@ -10,10 +10,7 @@ from pyvws._base.checks import Floats, choice, finite_number, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.bins import equal_edges
-from pyvws.mechanisms.histogram.perturbed_histogram import (
-    NoisyHistogram,
-    perturbed_histogram,
-)
+from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, perturbed_histogram
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.privacy.budget import noise_scale
 

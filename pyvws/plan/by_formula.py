@@ -239,7 +239,7 @@ class FormulaPlan(Plan):
         if strict:
             of_levels = native_levels(labels, frame[self.outcome] if like is None else like)
             codes = level_codes(frame[self.outcome], labels, counts, of_levels, strict=True)
-            return codes, CodedColumn(codes, tuple(labels), of_levels)
+            return codes, CodedColumn(codes, of_levels)
         given: Any = {"counts": counts, "like": like}
         levels = coded_column(frame, self.outcome, labels, role="outcome", **given)
         return levels.codes, levels

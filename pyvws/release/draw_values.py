@@ -10,10 +10,10 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.best_file import Imputed
 from pyvws.mechanisms.counts.chosen_cells import FineCounts, Within, finer_columns, within_cells
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.counting import CellCounting
-from pyvws.mechanisms.counts.imputed import Imputed
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.tables.schema.parts import Finish, computed_values

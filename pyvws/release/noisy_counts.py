@@ -25,7 +25,7 @@ from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.needs_met import needs_met
 from pyvws.evaluation.predicted_quality import predicted_quality
 from pyvws.evaluation.sample_errors import CellNoise
-from pyvws.mechanisms.counts.best_file import best_file
+from pyvws.mechanisms.counts.best_file import Imputed, best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     finer_columns,
@@ -39,7 +39,6 @@ from pyvws.mechanisms.counts.counting import (
     measured,
 )
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
-from pyvws.mechanisms.counts.imputed import Imputed
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     WeightedSums,

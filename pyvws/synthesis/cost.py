@@ -131,12 +131,7 @@ def expected_cost(
 
 
 def expected_of_counts(
-    mechanism: NoisyCounts,
-    counted: Workload,
-    records: int,
-    *,
-    fits: int,
-    in_steps: bool = False,
+    mechanism: NoisyCounts, counted: Workload, records: int, *, fits: int, in_steps: bool = False
 ) -> Cost:
     """The cost of noisy counts of a `Workload` whose N records so many `fits` give.
 

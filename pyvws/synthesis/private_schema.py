@@ -275,10 +275,7 @@ def _first(private: Iterable[str]) -> bool:
 def budget_of_schema(paid: PaidSchema) -> Budget:
     """The budget of the noise with which entries of a schema were found."""
     return Budget(
-        epsilon=paid.epsilon,
-        delta=paid.delta_of_noise,
-        neighbours=paid.neighbours,
-        adaptive=True,
+        epsilon=paid.epsilon, delta=paid.delta_of_noise, neighbours=paid.neighbours, adaptive=True
     )
 
 

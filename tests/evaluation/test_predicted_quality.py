@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 import pyvws as vws
 from pyvws.evaluation.k_marginal import predicted_k_marginals
 from pyvws.evaluation.predicted_quality import PredictedQuality, predicted_quality
-from pyvws.mechanisms.counts.best_file import best_file
-from pyvws.mechanisms.counts.imputed import Imputed
+from pyvws.mechanisms.counts.best_file import Imputed, best_file
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.workload import workload
 

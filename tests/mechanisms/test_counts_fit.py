@@ -1,7 +1,6 @@
 """Classes fitted to noisy counts, and the one file that carries the fit."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,14 +94,6 @@ def test_a_fit_of_exact_counts_has_them_and_its_file_too() -> None:
     assert fitted.misfit < 0.01 * PenalisedCounts(noisy).misfit(
         np.exp(start.shares) / np.exp(start.shares).sum(), start.prior
     )
-
-
-def test_no_record_of_a_fit_breaks_a_rule() -> None:
-    noisy = replace(_noisy(_records(), 60.0), records=5_000)
-    fitted = fitted_classes(noisy, classes=8, seed=3)
-    x = best_records(fitted, 5_000, np.random.default_rng(2))
-    codes = noisy.table.by_name(x)
-    assert all(skip.keeps(codes, codes[name]).all() for name, skip in noisy.table.skips.items())
 
 
 def test_patterns_hold_all_records_that_rules_leave_and_no_other() -> None:
@@ -249,34 +240,6 @@ def test_a_tie_along_the_order_of_codes_stays_though_its_cells_drown(
     monkeypatch.setattr(PenalisedCounts, "ordered", lambda _counts, gap, _precision: 0.0 * gap)
     assert held > mean_tie() + 0.15
     assert held > 0.6
-
-
-def test_a_lookup_of_many_levels_has_its_levels_within_their_groups() -> None:
-    levels = tuple(f"{code:03d}" for code in range(120))
-    schema = vws.Schema(
-        {
-            "sex": vws.Column(model="nominal", levels=("f", "m")),
-            "code": vws.Column(model="nominal", levels=levels),
-            "group": vws.Column(
-                lookup={"code": {level: level[:2] for level in levels}},
-                levels=tuple(sorted({level[:2] for level in levels})),
-            ),
-        }
-    )
-    table = workload(schema, ("pairs",))
-    assert {*table.given} == {"code"}
-    rng, n = np.random.default_rng(3), 4_000
-    shares = rng.dirichlet(np.full(120, 0.3))
-    code = rng.choice(120, n, p=shares)
-    of_name = {"sex": rng.integers(0, 2, n), "code": code, "group": code // 10}
-    x = np.column_stack([of_name[name] for name in table.columns]).astype(np.int32)
-    noise = np.rint(rng.normal(0, 5, len(table.possible))).astype(np.int64)
-    scales = np.full(len(table.sets), 5.0)
-    noisy = Measurements(table, table.counts(x) + noise, scales, laplace=False, records=n)
-    made = dict(zip(table.columns, best_file(noisy, classes=5, seed=1).codes[0].T, strict=True))
-    assert (made["code"] // 10 == made["group"]).all()
-    gap = np.bincount(made["code"], minlength=120) - np.bincount(code, minlength=120)
-    assert np.abs(gap).mean() < 10.0
 
 
 def test_one_dataset_is_the_best_file_and_says_so(tmp_path: Path) -> None:

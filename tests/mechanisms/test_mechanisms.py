@@ -20,10 +20,6 @@ from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.statement.words import NOT_COVERED
 
-NAMES = (
-    "unweighted, lw, inverse, cw, marginal, pairwise, sw, weighted-epsilon, censored, "
-    "perturbed-histogram, noisy-counts"
-)
 NEEDED = {
     "inverse": {"t": 2.0},
     "weighted-epsilon": {"epsilon": 5.0},

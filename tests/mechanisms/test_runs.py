@@ -211,13 +211,15 @@ def test_counts_are_among_all_records_of_a_tally(kind: Any, times: list[float] |
     assert alone.risk.tolist() != made.risk.tolist()
 
 
-def test_cw_meets_the_bound_that_it_is_to_match() -> None:
-    made, loop = run(CountWeighted(match="lw", radius=0.3, g=0.01))
-    target = (weights_from_bounds(MAXIMA) * MAXIMA).max()
+@pytest.mark.parametrize("share", [1.0, 0.8])
+def test_cw_meets_the_bound_that_it_is_to_match(share: float) -> None:
+    target = share * float((weights_from_bounds(MAXIMA) * MAXIMA).max())
+    match = "lw" if share == 1.0 else target
+    made, loop = run(CountWeighted(match=match, radius=0.3, g=0.01))
     assert abs(made.fit.bounds.database / target - 1) <= 0.05
     expected = risk_weights(made.risk, c=made.constants["c"], g=0.01)
     np.testing.assert_array_equal(made.fit.weights, expected)
-    assert labels(loop)[:2] == ["unweighted", "LW"]
+    assert labels(loop)[:2] == (["unweighted", "LW"] if share == 1.0 else ["unweighted", "CW"])
 
 
 def test_weighted_epsilon_truncates_once() -> None:

@@ -12,10 +12,8 @@ from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import SearchError
-from pyvws.mechanisms.count_weighted import CountWeighted
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
-from pyvws.mechanisms.weighing import Request, Weighting
+from pyvws.mechanisms.weighing import Request
 from pyvws.models.registry import MODELS
 from pyvws.posterior.draws import Posterior
 from pyvws.synthesis.fit_sources import ModelSource
@@ -27,14 +25,12 @@ from pyvws.weights.weights import lipschitz_weights
 pytestmark = pytest.mark.draws
 
 
-def _loop(
-    y: Floats, *, threshold: float = 1.0, lines: list[str] | None = None, **given: Any
-) -> SynthesisLoop:
+def _loop(y: Floats, *, lines: list[str] | None = None, **given: Any) -> SynthesisLoop:
     model, cells = MODELS["negative-binomial"], make_cells(y, np.ones((len(y), 1)))
     return SynthesisLoop(
         model,
         cells,
-        source=ModelSource(model, cells, NativeEngine(), threshold),
+        source=ModelSource(model, cells, NativeEngine()),
         settings=SamplerSettings(draws=500, warmup=300, chains=2),
         seed=3,
         listener=Listener(fit=lambda label: None, line=(lines if lines is not None else []).append),
@@ -100,57 +96,6 @@ def test_the_reweighted_bound_meets_the_weighted_one(y: Floats, tolerance: float
     assert final.weights.mean() > weighted.weights.mean()
     assert len(lines) == len(loop.tries) >= 1
     assert "k = 0.9000" in lines[0]
-
-
-def run(loop: SynthesisLoop, y: Floats, mechanism: Any) -> Weighting:
-    made: Weighting = mechanism.run(loop, Request(y=y))
-    return made
-
-
-def test_count_weights_meet_the_bound_of_lw_and_of_a_number(loop: SynthesisLoop, y: Floats) -> None:
-    target = loop.lipschitz().bounds.database
-    made = run(loop, y, CountWeighted(radius=0.3, match="lw"))
-    assert abs(made.fit.bounds.database / target - 1) <= 0.05
-    assert made.constants["c"] > 1
-    lower = run(loop, y, CountWeighted(radius=0.3, match=0.8 * target))
-    assert abs(lower.fit.bounds.database / (0.8 * target) - 1) <= 0.05
-    assert lower.constants["c"] < made.constants["c"]
-
-
-def test_the_scalar_weight_is_the_ratio_of_bounds(loop: SynthesisLoop, y: Floats) -> None:
-    fit = run(loop, y, ScalarWeighted()).fit
-    ratio = loop.lipschitz().bounds.database / loop.unweighted().bounds.database
-    np.testing.assert_array_equal(fit.weights, ratio)
-
-
-def test_a_bound_above_the_unweighted_one_is_refused(loop: SynthesisLoop, y: Floats) -> None:
-    with refused("match-above-unweighted"):
-        run(loop, y, ScalarWeighted(match=1e6))
-
-
-def test_a_bound_that_no_c_reaches_ends_the_search(
-    loop: SynthesisLoop, y: Floats, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bounds = loop.unweighted().bounds.by_record
-    only_the_safest = np.where(bounds <= np.median(bounds), 0.5, 1.0)
-    monkeypatch.setattr(CountWeighted, "counted_risk", lambda *_: only_the_safest)
-    with pytest.raises(SearchError, match="the weights reach 1 first"):
-        run(loop, y, CountWeighted(match=0.98 * loop.unweighted().bounds.database))
-
-
-def test_a_shift_that_alone_exceeds_the_bound_ends_the_search_at_once(
-    loop: SynthesisLoop, y: Floats
-) -> None:
-    before = len(loop.tries)
-    with pytest.raises(SearchError, match="g keeps every weight up"):
-        run(loop, y, CountWeighted(radius=0.3, match="lw", g=0.9))
-    assert len(loop.tries) == before + 1
-
-
-def test_a_threshold_below_one_lowers_the_bound(loop: SynthesisLoop, y: Floats) -> None:
-    assert _loop(y, threshold=0.9).unweighted().bounds.database < (
-        loop.unweighted().bounds.database
-    )
 
 
 def test_datasets_follow_the_posterior_and_differ(loop: SynthesisLoop, y: Floats) -> None:

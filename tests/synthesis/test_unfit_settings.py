@@ -69,17 +69,6 @@ def test_a_table_of_one_column_takes_any_engine_under_a_clamp() -> None:
 
 
 @pytest.mark.parametrize(
-    "released", [{"keep": ["town"]}, {"keep": "town"}, {"schema": Schema(COLUMNS)}]
-)
-def test_other_columns_that_are_released_have_the_rows_of_the_table(
-    released: dict[str, Any],
-) -> None:
-    usual = {} if "schema" in released else {"outcome": "y", "model": "poisson"}
-    with refused("records-unchanged"):
-        vws.Synthesizer(**usual, **released, mechanism=STRICT, records=5)
-
-
-@pytest.mark.parametrize(
     ("given", "key"),
     [
         ({"epsilon": 1e-320, "bins": 3}, "epsilon-too-small-for-noise"),

@@ -18,13 +18,6 @@ def test_one_outcome() -> None:
         )
 
 
-def test_a_column_of_a_table() -> None:
-    area = Column(role="public", levels=tuple(AREAS))
-    schema = Schema({"area": area, "y": Column(model="poisson")})
-    with refused("too-wide"):
-        vws.synthesize(TABLE, schema=schema, mechanism="lw", seed=1)
-
-
 def test_a_conditional_table_is_held_in_the_longest_fit() -> None:
     """A search is refused before its first fit where the confirming fit would not be held."""
     schema = Schema(

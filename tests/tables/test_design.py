@@ -119,14 +119,9 @@ def test_formulas_that_are_refused(kind, formula, refusal):
 
 
 @pytest.mark.parametrize(
-    ("formula", "independent", "columns", "spare"),
-    [
-        ("~ x + I(2 * x)", 2, 3, "I(2 * x)"),
-        ("~ urban + C(urban)", 2, 3, "C(urban)"),
-        ("~ x + n + I(x + n) + I(x - n)", 3, 5, "I(x + n), I(x - n)"),
-    ],
+    "formula", ["~ x + I(2 * x)", "~ urban + C(urban)", "~ x + n + I(x + n) + I(x - n)"]
 )
-def test_dependent_columns_are_named(formula, independent, columns, spare):
+def test_dependent_columns_are_refused(formula):
     """Those that depend on earlier ones, which R's lm gives no coefficient."""
     with refused("design-rank-deficient"):
         design(formula)

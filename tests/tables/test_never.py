@@ -57,8 +57,6 @@ def test_rules_as_they_are_read_and_written_back(tmp_path) -> None:
         (["never divorced where age < 15"], {}, "never-of-unknown-level"),
         (["never missing where age < 15"], {"missing": None}, "rule-says-missing"),
         (["never seen where age < 15"], {}, "never-ambiguous"),
-        (["never married where area == 'c'"], {}, "rule-unknown-label"),
-        (["never married where height < 3"], {}, "schema-column-unknown"),
         (
             ["never 0 where age < 15"],
             {"model": "normal", "levels": None, "mass": (0,)},
@@ -83,12 +81,6 @@ def test_rules_as_they_are_read_and_written_back(tmp_path) -> None:
 def test_rules_that_a_column_cannot_follow(rules, entries, key) -> None:
     with refused(key):
         schema_of(*rules, **entries)
-
-
-def test_a_rule_reads_columns_before_it_alone() -> None:
-    marital = Column(model="nominal", levels=LEVELS, rule="never married where area == 'a'")
-    with refused("order-of-synthesis"):
-        Schema({"marital": marital, "area": Column(model="nominal", levels=("a", "b"))})
 
 
 def test_cases_that_another_rule_rules_out_are_no_contradiction() -> None:

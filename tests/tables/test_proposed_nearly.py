@@ -180,9 +180,3 @@ def test_a_region_before_its_towns_follows_from_them(tmp_path: Path) -> None:
     assert schema.columns["region"].lookup is not None
     made = synthetic(tmp_path, "towns", signed, "10")
     assert (made["town"].str.slice(0, 2) == made["region"]).all()
-
-
-@needs_cases
-def test_an_order_is_told(tmp_path: Path) -> None:
-    told, _ = accepted(tmp_path, "begin_end")
-    assert "end: an order by begin holds in all records." in told

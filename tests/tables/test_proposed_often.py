@@ -133,7 +133,8 @@ def test_employers_are_the_unit(name: str) -> None:
 
 
 def test_a_unit_has_no_empty_cells_and_a_refusal_names_it() -> None:
-    assert _case("schools").unit is None
+    schools = _case("schools")
+    assert (schools.unit, schools.columns["schoolid2"].role) == (None, "drop")
     columns = {"home": Column(role="drop"), "x": Column(levels=["a"], review=["levels"])}
     crowded = {**columns, "y": Column(model="nominal", levels=range(20), review=["levels"])}
     with pytest.raises(InputError, match="First look at unit"):

@@ -276,11 +276,6 @@ def test_amounts_that_all_differ_are_amounts_and_shuffled_ids_are_not() -> None:
     assert {found[name].role for name in ("income", "tax")} == {"synthesize"}
 
 
-def test_a_unit_has_no_blanks() -> None:
-    found = Schema.propose(case("schools")["frame"])
-    assert (found.unit, found.columns["schoolid2"].role) == (None, "drop")
-
-
 @pytest.mark.parametrize("kind", ["numbers", "random", "text", "words"])
 def test_ids_of_units_that_are_shuffled_or_oddly_named_are_asked_for(kind: str) -> None:
     homes = np.repeat(np.arange(600), RNG.integers(1, 6, 600))
@@ -303,17 +298,6 @@ def test_ids_of_units_that_are_shuffled_or_oddly_named_are_asked_for(kind: str) 
     assert (made.unit, made.columns["nummer"].role) == (None, "drop")
     assert "name it as unit" in str(made.columns["nummer"].note)
     assert [made.columns[name].role for name in others] == ["synthesize"] * 3
-
-
-@pytest.mark.parametrize("members", [29, 30, 31, 60])
-def test_employers_are_units_whatever_their_mean_size(members: int) -> None:
-    firms = np.repeat(np.arange(60), members)
-    values = {
-        "firm": np.array([f"F{x:05d}" for x in firms]),
-        "sector": RNG.choice(list("ABCD"), 60)[firms],
-        "wage": RNG.lognormal(8, 0.3, len(firms)).round(),
-    }
-    assert Schema.propose(pl.DataFrame(values)).unit == "firm"
 
 
 @pytest.mark.runs

@@ -8,17 +8,17 @@ fit alone, while a draw of a posterior has those of the draw too. Columns that t
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, fitted_classes
 from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
-from pyvws.mechanisms.counts.imputed import Imputed, misfit_of
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
@@ -29,6 +29,32 @@ AT_ONCE: Final = 1 << 22
 _PASSES: Final = 4  # Of swaps over all records,
 _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Imputed:
+    """Imputed tables, and how near to the counts they are.
+
+    - `codes` (n, K): The records of each dataset.
+    - `numbers` (n,): Numbers within the records' cells, of the columns whose family gives them.
+    - `misfit`: Mean over cells of ((S - M) / deviation)^2, of the fitted counts M, or those of the
+      records where no class gives a column: near 1 where the model is large enough; larger = the
+      model is too small for the noise.
+    - `classes`: Classes of the fits.
+    """
+
+    codes: list[Codes]
+    numbers: list[dict[str, Floats]]
+    misfit: float
+    classes: int
+
+
+def misfit_of(noisy: Measurements, codes: Codes) -> float:
+    """The misfit of records (n, K) themselves."""
+    gap = (noisy.counts - noisy.table.counts(codes)) / np.repeat(
+        noisy.deviations, noisy.table.sizes
+    )
+    return float((gap[noisy.table.possible] ** 2).mean())
 
 
 def best_file(

@@ -43,16 +43,11 @@ _CELLS: Final = 6  # Of a number whose bound is missing, unless it is an amount.
 class BoundedColumn(OfTwo):
     """How far a later number lies beyond the earlier one that bounds it.
 
-    Attributes
-    ----------
-    of : Column
-        What the schema says of the later number, whose `later` has its fixed numbers as points too.
-    lower : bool
-        Whether the earlier number is the least that the later one can be, or the largest.
-    strict : bool
-        Whether they differ; else the last of the parts is that they are equal.
-    far : float
-        Where the cells of the later number itself begin, from the least that it can be.
+    - `of`: What the schema says of the later number, whose `later` has its fixed numbers as points
+      too.
+    - `lower`: Whether the earlier number is the least that the later one can be, or the largest.
+    - `strict`: Whether they differ; else the last of the parts is that they are equal.
+    - `far`: Where the cells of the later number itself begin, from the least that it can be.
     """
 
     of: Column

@@ -70,13 +70,9 @@ class FineCounts:
 class FineCells:
     """The numbers that are counted in fine public cells; those without cuts get chosen ones.
 
-    Attributes
-    ----------
-    columns : mapping of str to CountedColumn
-        Each number in its fine cells.
-    kept : mapping of str to ndarray of bool, shape (C - 1,)
-        Which of the numbers that a fine cell begins with, but the first, stay whatever is counted:
-        rules compare with them, or they are cuts.
+    - `columns`: Each number in its fine cells.
+    - `kept` (C - 1,): Which of the numbers that a fine cell begins with, but the first, stay
+      whatever is counted: rules compare with them, or they are cuts.
     """
 
     columns: Mapping[str, CountedColumn]
@@ -176,16 +172,10 @@ def recoded(fine: CountedColumn, final: CountedColumn, codes: Codes) -> Codes:
 class Within:
     """Where in its cells a number is drawn, by the noisy counts of its fine cells.
 
-    Attributes
-    ----------
-    fine : CountedColumn
-        The number in its fine cells.
-    of_fine : ndarray of int, shape (F,)
-        The code of the cell that each fine cell is a part of.
-    weights : ndarray, shape (F,)
-        How likely each fine cell is in its cell.
-    heaps : _Heaps, optional
-        Where in fine cells a number heaps; nowhere without it.
+    - `fine`: The number in its fine cells.
+    - `of_fine` (F,): The code of the cell that each fine cell is a part of.
+    - `weights` (F,): How likely each fine cell is in its cell.
+    - `heaps`: Where in fine cells a number heaps; nowhere without it.
     """
 
     fine: CountedColumn
@@ -264,10 +254,7 @@ class _Heaps:
 
 
 def _heaps(
-    fine: CountedColumn,
-    of_fine: NDArray[np.intp],
-    expected: Floats,
-    noisy: FineCounts | None,
+    fine: CountedColumn, of_fine: NDArray[np.intp], expected: Floats, noisy: FineCounts | None
 ) -> _Heaps | None:
     """Where a number heaps by the noisy counts of its classes; None where the noise hides it.
 

@@ -23,14 +23,9 @@ _OF_TIE: Final = 0.008  # Of the error of all margins, what knowing a pair of co
 class Grouping:
     """The groups that the codes of a column belong to.
 
-    Attributes
-    ----------
-    group_of_code : ndarray of int32, shape (L,)
-        The group of each code.
-    labels : list of str
-        Each group in words, of (G,).
-    name : str
-        The cuts in words, as the set's name has them.
+    - `group_of_code` (L,): The group of each code.
+    - `labels`: Each group in words, of (G,).
+    - `name`: The cuts in words, as the set's name has them.
     """
 
     group_of_code: Codes
@@ -47,16 +42,10 @@ class Grouping:
 class Clique:
     """A set of columns whose combinations are numbered, the last column's codes fastest.
 
-    Attributes
-    ----------
-    name : str
-        The columns' names and cuts, joined by a colon.
-    columns : tuple of str
-        Names of the columns, in the table's order.
-    sizes : tuple of int
-        The codes or groups of each column.
-    groups : mapping of str to Grouping
-        The groups of columns that are not counted by their own codes.
+    - `name`: The columns' names and cuts, joined by a colon.
+    - `columns`: Names of the columns, in the table's order.
+    - `sizes`: The codes or groups of each column.
+    - `groups`: The groups of columns that are not counted by their own codes.
     """
 
     name: str

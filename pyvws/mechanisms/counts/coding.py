@@ -46,17 +46,12 @@ _NARROW: Final = 100.0  # A range whose ends are less than so many times apart h
 class CountedColumn:
     """A column as it is counted.
 
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    column : Column
-        What the schema says of it.
-    parts : tuple of str or None
-        Codes 0 to P - 1: the levels of a category, or a number's points of mass and missing codes.
-    edges : ndarray, shape (C + 1,)
-        Codes P to P + C - 1 of a number: cell c holds edges[c] <= x < edges[c + 1], and the last
-        one its upper end too. Empty for a category.
+    - `name`: Name of the column.
+    - `column`: What the schema says of it.
+    - `parts`: Codes 0 to P - 1: the levels of a category, or a number's points of mass and missing
+      codes.
+    - `edges` (C + 1,): Codes P to P + C - 1 of a number: cell c holds edges[c] <= x < edges[c + 1],
+      and the last one its upper end too. Empty for a category.
     """
 
     name: str
@@ -366,7 +361,7 @@ def rule_cuts(schema: Schema) -> dict[str, set[float]]:
 
 
 _PLACES: Final[dict[type[ast.cmpop], tuple[int, ...]]] = {
-    **{ast.Lt: (0,), ast.GtE: (0,), ast.Gt: (1,), ast.LtE: (1,)},
+    **{ast.Lt: (0,), ast.GtE: (0,), ast.Gt: (1,), ast.LtE: (1,)}
 }
 """Whether a cell begins at a number (0) or after it (1), where a column stands to the left."""
 

@@ -79,18 +79,12 @@ _OF_TABLE: Final = (
 class CountedRecords:
     """The records of a table in public cells.
 
-    Attributes
-    ----------
-    codes : ndarray of int32, shape (N, K)
-        The code of each record in each counted column, -1 for none.
-    fine, classes : mapping of str to ndarray of int32, shape (N,)
-        The codes in the fine cells of each number that has some, and in those of how round it is.
-    values : mapping of str to ndarray, shape (N,)
-        The values of the columns; of members where a record is a unit.
-    weighed : WeighedRecords, optional
-        What the records count as, where they have survey weights.
-    rows : WideRows, optional
-        What became of the rows of members, where a record is a unit.
+    - `codes` (N, K): The code of each record in each counted column, -1 for none.
+    - `fine`, `classes` (N,): The codes in the fine cells of each number that has some, and in those
+      of how round it is.
+    - `values` (N,): The values of the columns; of members where a record is a unit.
+    - `weighed`: What the records count as, where they have survey weights.
+    - `rows`: What became of the rows of members, where a record is a unit.
     """
 
     codes: Codes
@@ -118,16 +112,11 @@ CountedParts = Callable[[Sequence[Sequence[str]]], Iterator[CountedRows]]
 class CountedInSteps:
     """The records of a table that is never held: read once for fine cells, once for the sets.
 
-    Attributes
-    ----------
-    parts : function of groups of columns
-        Reads the table.
-    number : int
-        N, the number of records.
-    fine, classes : mapping of str to TalliedCells
-        The tallies of each number that has fine cells, in these and by how round it is.
-    values : mapping of str to ndarray
-        Values of some records, for checks alone.
+    - `parts`: Reads the table.
+    - `number`: N, the number of records.
+    - `fine`, `classes`: The tallies of each number that has fine cells, in these and by how round
+      it is.
+    - `values`: Values of some records, for checks alone.
     """
 
     parts: CountedParts

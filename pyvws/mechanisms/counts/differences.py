@@ -28,10 +28,7 @@ _ROUNDING: Final = 1e-12  # Of a number of pairs, next to none.
 class OfTwo(CountedColumn):
     """A column that follows from two numbers of a table.
 
-    Attributes
-    ----------
-    later, earlier : CountedColumn
-        The two numbers.
+    - `later`, `earlier`: The two numbers.
     """
 
     later: CountedColumn

@@ -32,15 +32,9 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
-from pyvws.mechanisms.counts.best_file import best_records
-from pyvws.mechanisms.counts.fitted_classes import (
-    FittedClasses,
-    Further,
-    PenalisedCounts,
-    one_fit,
-)
+from pyvws.mechanisms.counts.best_file import Imputed, best_records, misfit_of
+from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, PenalisedCounts, one_fit
 from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
-from pyvws.mechanisms.counts.imputed import Imputed, misfit_of
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.triple_records import in_pairs
 

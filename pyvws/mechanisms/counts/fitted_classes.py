@@ -58,18 +58,14 @@ MOST_CELLS: Final = 200_000
 class FittedClasses:
     """A mixture of products of categories, and ties of pairs that it cannot hold.
 
-    Attributes
-    ----------
-    shares : ndarray, shape (H,)
-        The classes' shares.
-    profiles : ndarray, shape (H, sum of L)
-        The codes' shares in each class, column beside column; 0 for what rules bar.
-    offsets : ndarray, shape (K + 1,)
-        Where the codes of each column begin.
-    ties : ndarray, shape (sum of L, sum of L)
-        What the shares of pairs of codes have more than those of the classes, both ways.
-    misfit : float
-        Mean over measured cells of ((S - n m) / deviation)^2; larger = further from the counts.
+    - `shares` (H,): The classes' shares.
+    - `profiles` (H, sum of L): The codes' shares in each class, column beside column; 0 for what
+      rules bar.
+    - `offsets` (K + 1,): Where the codes of each column begin.
+    - `ties` (sum of L, sum of L): What the shares of pairs of codes have more than those of the
+      classes, both ways.
+    - `misfit`: Mean over measured cells of ((S - n m) / deviation)^2; larger = further from the
+      counts.
     """
 
     shares: Floats
@@ -119,10 +115,7 @@ def fitted_classes(
 
 
 def one_fit(
-    counts: PenalisedCounts,
-    classes: int,
-    rng: np.random.Generator,
-    further: Further | None = None,
+    counts: PenalisedCounts, classes: int, rng: np.random.Generator, further: Further | None = None
 ) -> tuple[Floats, Floats]:
     """Shares (H,) and profiles (H, sum of L) of one fit: adaptive steps along the slope."""
     start = counts.start(classes, rng)

@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.cliques import Clique, clique, grouping
-from pyvws.mechanisms.counts.coding import (
-    MOST_LEVELS,
-    MOST_OF_PAIR,
-    CountedColumn,
-    counted_column,
-)
+from pyvws.mechanisms.counts.coding import MOST_LEVELS, MOST_OF_PAIR, CountedColumn, counted_column
 from pyvws.mechanisms.counts.differences import Difference, difference_of
 from pyvws.mechanisms.counts.set_words import named_set
 from pyvws.mechanisms.counts.skips import Skip
@@ -48,16 +43,12 @@ _MOST_GIVING: Final = 2  # Columns that give a number.
 class GivenColumn:
     """A column whose codes have shares of their own for each combination of other columns.
 
-    Attributes
-    ----------
-    rows : Clique
-        The combinations of the other columns, all of which stand before the column.
-    prior : ndarray, shape (rows, L) or (L,)
-        The parameters of the Dirichlet prior of a row's shares, 0 for an impossible code.
-    redrawn : bool
-        Whether a row bars codes of others, so that a move to another row draws a code anew.
-    family : CellFamily, optional
-        What gives the shares of a row in the place of a Dirichlet distribution.
+    - `rows`: The combinations of the other columns, all of which stand before the column.
+    - `prior` (rows, L): The parameters of the Dirichlet prior of a row's shares, 0 for an
+      impossible code.
+    - `redrawn`: Whether a row bars codes of others, so that a move to another row draws a code
+      anew.
+    - `family`: What gives the shares of a row in the place of a Dirichlet distribution.
     """
 
     rows: Clique
@@ -100,7 +91,8 @@ def grouped(
     groups: dict[str, tuple[CountedColumn, NDArray[np.int32]]] = {}
     for name in filter(partial(_is_small, schema), schema.synthesized):
         for rule in schema.columns[name].rules:
-            if isinstance(rule, Lookup) and _is_large(columns.get(rule.other)):
+            large = columns.get(getattr(rule, "other", ""))
+            if isinstance(rule, Lookup) and large is not None and large.size > MOST_LEVELS:
                 group = counted_column(name, schema.columns[name])
                 labels = map(looked_up_by, columns[rule.other].parts)
                 group_codes = np.array(
@@ -139,10 +131,6 @@ def in_front(
             wider[added[name].name] = added[name]
         wider[name] = column
     return wider
-
-
-def _is_large(column: CountedColumn | None) -> bool:
-    return column is not None and column.size > MOST_LEVELS
 
 
 def _is_small(schema: Schema, name: str) -> bool:

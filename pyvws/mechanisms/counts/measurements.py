@@ -82,24 +82,15 @@ class WeightedSums:
 class Measurements:
     """What a release has of the counts: enough to impute records, and nothing confidential else.
 
-    Attributes
-    ----------
-    table : Workload
-        What was counted.
-    counts : ndarray of int64, shape (C,)
-        The noisy counts; 0 in cells that were not measured.
-    scales : ndarray, shape (Q,)
-        Scale of the noise of each set, in records.
-    laplace : bool
-        Whether the noise is discrete Laplace noise, and not discrete Gaussian noise.
-    records : int
-        The number of records n to impute: noisy, public, or exact.
-    records_scale : float
-        Scale of the noise of the number of records, 0 without noise.
-    weighted : WeightedSums, optional
-        What the records stand for, where counts are sums of survey weights, in rows of a dataset.
-    totals : PublishedTotals, optional
-        Public totals that imputed records meet.
+    - `table`: What was counted.
+    - `counts` (C,): The noisy counts; 0 in cells that were not measured.
+    - `scales` (Q,): Scale of the noise of each set, in records.
+    - `laplace`: Whether the noise is discrete Laplace noise, and not discrete Gaussian noise.
+    - `records`: The number of records n to impute: noisy, public, or exact.
+    - `records_scale`: Scale of the noise of the number of records, 0 without noise.
+    - `weighted`: What the records stand for, where counts are sums of survey weights, in rows of a
+      dataset.
+    - `totals`: Public totals that imputed records meet.
     """
 
     table: Workload
@@ -168,12 +159,6 @@ class Measurements:
             if name in crossed.columns and name not in crossed.groups
         ]
         return math.sqrt(1.0 / sum(1.0 / variance for variance in of_sets)) if of_sets else 0.0
-
-    @property
-    def largest(self) -> Counts:
-        """The cell (Q,) of each set that has most records by its noisy count."""
-        parts = np.split(self.counts, self.table.offsets[1:-1])
-        return np.array([int(part.argmax()) for part in parts]) + self.table.offsets[:-1]
 
 
 def counts_columns(noisy: Measurements) -> dict[str, Any]:

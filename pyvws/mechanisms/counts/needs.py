@@ -53,19 +53,12 @@ _SIZE: Final = re.compile(
 class Need:
     """A figure that analysts ask for, and how sure.
 
-    Attributes
-    ----------
-    words : str
-        The need without its precision: "poor by region", or a formula with one response.
-    columns : tuple of str
-        The column of shares or of the response, and then the others.
-    regression : bool
-        Whether it is a formula.
-    within : float or None
-        What a 95 % interval may reach to each side, in points of a share. For a regression, the
-        standard errors that it may have, over those of as many records without noise.
-    size : int or None
-        The records of a group, where they are assumed.
+    - `words`: The need without its precision: "poor by region", or a formula with one response.
+    - `columns`: The column of shares or of the response, and then the others.
+    - `regression`: Whether it is a formula.
+    - `within`: What a 95 % interval may reach to each side, in points of a share. For a regression,
+      the standard errors that it may have, over those of as many records without noise.
+    - `size`: The records of a group, where they are assumed.
     """
 
     words: str
@@ -117,10 +110,7 @@ class Need:
             size = math.prod(min(columns[name].size, groups + _APART) for name in self.columns)
             if size <= _MOST_CELLS:
                 cuts = {name: [f"{EVENLY}{groups}"] for name in cut}
-                return [
-                    *found,
-                    set_word({"columns": self.columns, "cuts": cuts, "share": _SHARE}),
-                ]
+                return [*found, set_word({"columns": self.columns, "cuts": cuts, "share": _SHARE})]
         return found
 
     def half_width(

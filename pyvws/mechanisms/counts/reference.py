@@ -56,21 +56,13 @@ _OVERLAPS: Final = (
 class ReferenceRecords:
     """Distinct records of a reference in the cells of a table.
 
-    Attributes
-    ----------
-    codes : ndarray of int32, shape (R, K)
-        Codes of the columns that classes give, -1 for a value that the schema does not know and for
-        a column that the reference lacks.
-    times : ndarray of int64, shape (R,)
-        How many records of the reference a row stands for.
-    records : int
-        The records of the reference, those that break a rule of the schema too.
-    lacks : tuple of str
-        The columns that the reference lacks.
-    unknown : mapping of str to int
-        How many of its records have a value that the schema does not know, by column.
-    digest : str
-        SHA-256 of columns, codes and times: equal for equal records in any order.
+    - `codes` (R, K): Codes of the columns that classes give, -1 for a value that the schema does
+      not know and for a column that the reference lacks.
+    - `times` (R,): How many records of the reference a row stands for.
+    - `records`: The records of the reference, those that break a rule of the schema too.
+    - `lacks`: The columns that the reference lacks.
+    - `unknown`: How many of its records have a value that the schema does not know, by column.
+    - `digest`: SHA-256 of columns, codes and times: equal for equal records in any order.
     """
 
     codes: Codes
@@ -357,9 +349,9 @@ def overlap(
         return None
     if isinstance(records, CountedInSteps):
         return {"warning": _NOT_COMPARED}
-    there = [n for n in counting.table.columns if n in counting.referred.columns]
+    there = [(k, n) for k, n in enumerate(counting.table.columns) if n in counting.referred.columns]
     own, others = (
-        list(zip(*(_finest(counting, read, name).tolist() for name in there), strict=True))
+        list(zip(*(read.fine.get(n, read.codes[:, k]).tolist() for k, n in there), strict=True))
         for read in (records, counting.read(counting.referred))
     )
     n, m = max(len(own), 1), min(len(own), len(others))
@@ -371,8 +363,3 @@ def overlap(
     deviation = np.sqrt(max(chance * (1.0 - chance), 1.0 / n) / n)
     more = found - chance > _CLEAR * deviation
     return {"found": found, "by_chance": chance, "warning": _OVERLAPS if more else None}
-
-
-def _finest(counting: CellCounting, records: CountedRecords, name: str) -> Codes:
-    place = list(counting.table.columns).index(name)
-    return np.asarray(records.fine.get(name, records.codes[:, place]))

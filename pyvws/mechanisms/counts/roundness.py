@@ -27,13 +27,9 @@ Steps = NDArray[np.int64]
 class Roundness:
     """The classes of a number by the unit that it is a multiple of.
 
-    Attributes
-    ----------
-    column : CountedColumn
-        The number in any cells of its range.
-    units : ndarray of int64, shape (R,)
-        The units in steps of the column, the roundest first. Each is a multiple of the next one,
-        and the last one is 1. A number belongs to the first one that it is a multiple of.
+    - `column`: The number in any cells of its range.
+    - `units` (R,): The units in steps of the column, the roundest first. Each is a multiple of the
+      next one, and the last one is 1. A number belongs to the first one that it is a multiple of.
     """
 
     column: CountedColumn

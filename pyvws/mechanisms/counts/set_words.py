@@ -20,13 +20,10 @@ _ENTRIES: Final = ("columns", "cuts", "share")
 class NamedSet:
     """A set as a user names it.
 
-    Attributes
-    ----------
-    cuts : mapping of str to tuple of str
-        The columns in their order, each with the labels or numbers at which a group begins; ()
-        for the column's own cells.
-    share : float
-        The set's share of the budget, times that of its number of cells; larger = less noise.
+    - `cuts`: The columns in their order, each with the labels or numbers at which a group begins;
+      () for the column's own cells.
+    - `share`: The set's share of the budget, times that of its number of cells; larger = less
+      noise.
     """
 
     cuts: Mapping[str, tuple[str, ...]]

@@ -30,16 +30,11 @@ _MOST_PATTERNS = 64
 class Skip:
     """What rules fix a column at, and what they bar.
 
-    Attributes
-    ----------
-    rows : Clique
-        The cases: combinations of the columns that the rules read, all before the column's own.
-    forced : ndarray of int32, shape (cases,)
-        The code that a case has, or -1 where the model draws it.
-    barred : tuple of int
-        Codes that rules alone give, so that the model draws none of them.
-    left : ndarray of bool, shape (cases, codes), optional
-        The codes that a case leaves; all without it.
+    - `rows`: The cases: combinations of the columns that the rules read, all before the column's
+      own.
+    - `forced` (cases,): The code that a case has, or -1 where the model draws it.
+    - `barred`: Codes that rules alone give, so that the model draws none of them.
+    - `left` (cases, codes): The codes that a case leaves; all without it.
     """
 
     rows: Clique

@@ -20,12 +20,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.mechanisms.counts.cliques import clique
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.fitted_classes import (
-    MOST_CELLS,
-    is_pair,
-    kept_of_gap,
-    most_by_chance,
-)
+from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS, is_pair, kept_of_gap, most_by_chance
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.privacy.budget import deviation_of

@@ -18,12 +18,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.by_rule import BoundedColumn, counted_columns, counted_names
 from pyvws.mechanisms.counts.cliques import EVENLY, Clique, clique, grouping
-from pyvws.mechanisms.counts.coding import (
-    MOST_LEVELS,
-    MOST_OF_PAIR,
-    Codes,
-    CountedColumn,
-)
+from pyvws.mechanisms.counts.coding import MOST_LEVELS, MOST_OF_PAIR, Codes, CountedColumn
 from pyvws.mechanisms.counts.differences import Difference, OfTwo
 from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
@@ -69,24 +64,15 @@ Together = Callable[[Sequence[str]], bool]
 class Workload:
     """What is counted of a table: public, and made of its schema and settings alone.
 
-    Attributes
-    ----------
-    columns : mapping of str to CountedColumn
-        The K columns, in their order.
-    skips : mapping of str to Skip
-        What rules fix a column at.
-    given : mapping of str to GivenColumn
-        The columns that a table gives; classes give the others.
-    cliques : tuple of Clique
-        The Q sets, each with its columns and their groups.
-    weights : tuple of float
-        The sets' (Q,) shares of the budget, times those of their numbers of cells.
-    offsets : ndarray, shape (Q + 1,)
-        Where the cells of each set begin among all cells C.
-    possible : ndarray of bool, shape (C,)
-        Whether the rules leave a cell possible. The others are not measured.
-    too_large : tuple of str
-        The pairs of columns that no set has, since they have more cells than a pair may have.
+    - `columns`: The K columns, in their order.
+    - `skips`: What rules fix a column at.
+    - `given`: The columns that a table gives; classes give the others.
+    - `cliques`: The Q sets, each with its columns and their groups.
+    - `weights`: The sets' (Q,) shares of the budget, times those of their numbers of cells.
+    - `offsets` (Q + 1,): Where the cells of each set begin among all cells C.
+    - `possible` (C,): Whether the rules leave a cell possible. The others are not measured.
+    - `too_large`: The pairs of columns that no set has, since they have more cells than a pair may
+      have.
     """
 
     columns: Mapping[str, CountedColumn]
@@ -330,10 +316,7 @@ def _sets(
 
 
 def _together(
-    ruled: RuledColumns,
-    orders: Sequence[int],
-    priced: Collection[str] | None,
-    together: Together,
+    ruled: RuledColumns, orders: Sequence[int], priced: Collection[str] | None, together: Together
 ) -> list[Clique]:
     """The sets of so many columns each: the largest, then those that none of them has."""
     found: list[Clique] = []

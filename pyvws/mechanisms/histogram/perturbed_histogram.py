@@ -25,12 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, choice, finite_vector, positive, whole_number
 from pyvws.errors import InputError
-from pyvws.mechanisms.histogram.bins import (
-    bin_counts,
-    bin_places,
-    bin_probabilities,
-    public_edges,
-)
+from pyvws.mechanisms.histogram.bins import bin_counts, bin_places, bin_probabilities, public_edges
 from pyvws.privacy.budget import Budget, noise_of, noise_scale
 from pyvws.privacy.seller import Seller, Spending
 

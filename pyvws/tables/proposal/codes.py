@@ -4,7 +4,8 @@ Codes have no smooth law: a trade has ten times the records of the next one, and
 between two codes are none. Codes without gaps, such as those of states, tell themselves by their
 name, or by neighbours that are as unlike as any two codes are. Amounts and counts have gaps that
 widen with their size, or a middle far from which they are rare. Ids of a panel come once in each
-wave. Ids of units, such as households, say which records are of one unit.
+wave. Ids of units, such as households, say which records are of one unit. Survey weights are no
+columns of a model.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from pyvws._base.checks import Floats
-from pyvws.tables.files.kinds import distinct, has_labels
+from pyvws.tables.files.kinds import distinct, floats_of, has_labels, holds_numbers
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.often import Bools, Codes, Often
@@ -58,6 +59,16 @@ _LAST_OF_IDS: Final = re.compile("nr|patient|pupil|respondent|subject")
 _OF_TIMES: Final = re.compile(
     "(year|time|date|month|week|day|hour|quarter|period|wave|round|season)s?|yr|t"
 )
+_OF_WEIGHTS: Final = re.compile(
+    r"[ph]?w(gh?|eigh)?ts?[0-9]*|w|gewicht|poids|ponder[a-z]*|pond|peso|fexp|expansion"
+)
+_OF_SURVEYS: Final = re.compile(
+    r"(?:^|_)(?:[ph]?wgtp|fnlwgt|pweight|hweight|dweight|pspwg?h?t|anweight)[0-9]*$"
+    r"|(?:survey|sampl\w*|design|final|person|hh|house\w*|calib\w*|base|resp\w*)_?(?:weight|wgh?t|wt)"
+)
+_BETWEEN_WORDS: Final = re.compile(r"[^a-z0-9]+")
+_DECIMALS: Final = 2  # Of measured sizes, at most; weights are quotients.
+_HEAVY: Final = 250.0  # No mean weight of persons in kilograms or pounds is as large.
 _NUMBERED: Final = re.compile(r"([^\W\d_]+[-_ ]?)([0-9]{3,})")
 _PART_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _BY_CHANCE: Final = 10.0  # Standard errors.
@@ -330,3 +341,24 @@ def _holds_together(alike: Bools, codes: Codes, *, numbered: bool) -> bool:
         and (numbered or apart.sum() >= len(shares))
         and alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
     )
+
+
+def are_survey_weights(column: nw.Series[Any]) -> bool:
+    """Whether a column looks like survey weights: by a name of weights, and values above 0.
+
+    "weight" may be that of a body. So such a name needs values with many decimals, or values that
+    no body has.
+    """
+    if not holds_numbers(column):
+        return False
+    name, values = column.name.lower(), floats_of(column)
+    values = values[~np.isnan(values)]
+    if len(np.unique(values)) < 2 or (values < 0.0).any() or np.isinf(values).any():
+        return False
+    if _OF_SURVEYS.search(name):
+        return True
+    if not any(_OF_WEIGHTS.fullmatch(word) for word in _BETWEEN_WORDS.split(name)):
+        return False
+    parts = values * 10**_DECIMALS
+    fractions = np.abs(parts - np.rint(parts)) > 1e-6 * np.maximum(1.0, parts)
+    return bool(np.mean(fractions) > 0.5 or values.mean() > _HEAVY)

@@ -30,6 +30,7 @@ from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.codes import (
     FEW,
     OF_NUMBERS,
+    are_survey_weights,
     digits_of_numbered,
     ids_of_units,
     look_like_codes,
@@ -49,7 +50,6 @@ from pyvws.tables.proposal.numbers import (
     rising,
 )
 from pyvws.tables.proposal.often import Bools, Codes, Often
-from pyvws.tables.proposal.survey_weights import are_survey_weights
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.write_values import native_levels

@@ -21,23 +21,15 @@ _CHOSEN: Final = "cuts"  # A run that chooses cells pays for them itself.
 class PaidSchema:
     """The cost of entries that were found under noise, once for all releases made with them.
 
-    Attributes
-    ----------
-    name : str
-        A random name of the purchase, so that two of the same table have two digests.
-    epsilon, delta : float
-        What all of it cost; larger = less private.
-    neighbours : {"loo", "replace"}
-        One unit of privacy left out, or one replaced.
-    unit : str, optional
-        The column whose values name the units of privacy; a record is a unit if not given.
-    goods : mapping of str to mapping
-        What was bought, by name: the `scale` of its noise in records, the noisy count of records
-        (`least`) that an entry took, and the share of `delta` that its threshold costs.
-    entries, word : mapping of str to tuple of str
-        By column the entries that follow from what was bought, and those on a steward's word.
-    digest : str
-        SHA-256 of all that and of the values that were bought.
+    - `name`: A random name of the purchase, so that two of the same table have two digests.
+    - `epsilon`, `delta`: What all of it cost; larger = less private.
+    - `neighbours`: One unit of privacy left out, or one replaced.
+    - `unit`: The column whose values name the units of privacy; a record is a unit if not given.
+    - `goods`: What was bought, by name: the `scale` of its noise in records, the noisy count of
+      records (`least`) that an entry took, and the share of `delta` that its threshold costs.
+    - `entries`, `word`: By column the entries that follow from what was bought, and those on a
+      steward's word.
+    - `digest`: SHA-256 of all that and of the values that were bought.
     """
 
     name: str
@@ -84,11 +76,6 @@ class PaidSchema:
         if entry in self.word.get(column, ()):
             return SAID
         return PAID if entry in self.entries.get(column, ()) or entry == _CHOSEN else PUBLIC
-
-    @property
-    def protects(self) -> str:
-        """What neighbours differ by."""
-        return "one record" if self.unit is None else f"all records of one {self.unit}"
 
     @property
     def written(self) -> dict[str, Any]:

@@ -191,13 +191,11 @@ class CodedColumn:
     """A column of categories.
 
     - `codes` (N,): Each record's level, as whole numbers from 1 to L.
-    - `labels` (tuple of str, length L): The levels as text, in the order of their codes.
     - `values` (narwhals Series of length L): The levels in the column's own type; a category has
       these levels and no others.
     """
 
     codes: Floats
-    labels: tuple[str, ...]
     values: nw.Series[Any]
 
 
@@ -228,7 +226,7 @@ def coded_column(
         labels, like = [label for label in factor.levels if label not in unused], None
     like = source if like is None else like
     codes = level_codes(source, labels, counts, like)
-    return CodedColumn(codes, tuple(labels), native_levels(labels, like))
+    return CodedColumn(codes, native_levels(labels, like))
 
 
 def level_codes(

@@ -62,7 +62,6 @@ SCHEMA = Schema(
         "a <b>": Column(model="poisson", range=(0.0, 50.0)),
     }
 )
-_SYNTHETIC = ["a <b>", "edu", "pay", "owner"]
 
 
 @pytest.fixture(scope="module")

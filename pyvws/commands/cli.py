@@ -91,8 +91,7 @@ def _options(
         typer.Option("--debug", help="Show the traceback of an error. It may hold data values."),
     ] = False,
     _asked: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Synthetic microdata with a privacy statement, checked against R."""

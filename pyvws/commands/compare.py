@@ -46,8 +46,7 @@ def compare(
         int | None, typer.Option(help="Seeds at once; one a processor if not given.")
     ] = None,
     score: Annotated[
-        str | None,
-        typer.Option(help="What to go by.", metavar="k_marginal|margins|associations"),
+        str | None, typer.Option(help="What to go by.", metavar="k_marginal|margins|associations")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed that the others follow from.")] = 1,
     config: Annotated[

@@ -27,8 +27,7 @@ def schema(
     out: Annotated[Path, typer.Option(help="File to write.")] = Path("schema.toml"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
     plan: Annotated[
-        bool,
-        typer.Option("--plan", help="Forecast what runs by the proposal would cost, too."),
+        bool, typer.Option("--plan", help="Forecast what runs by the proposal would cost, too.")
     ] = False,
     reference: Annotated[
         str | None,

@@ -241,9 +241,8 @@ def predicted_k_marginals(datasets: Sequence[NDArray[Any]]) -> dict[str, float]:
 
     Draws of a posterior lie as far from each other as from the table, as far as their model is
     right. So these are mean scores between datasets (M, D) of codes, which need no table. None of
-    fewer than two datasets, or of no records. At most three neighbours are compared, of different
-    chains, and the first with the third dataset, of one chain. Sets of columns are spread evenly
-    where there are many.
+    fewer than two datasets, or of no records. At most three neighbours are compared, and the first
+    with the third dataset. Sets of columns are spread evenly where there are many.
     """
     if len(datasets) < 2 or not len(datasets[0]):
         return {}

@@ -34,7 +34,7 @@ from pyvws.evaluation.public_cells import CellRecords, CellStatistic, TablePlan
 from pyvws.mechanisms.histogram.bins import bin_probabilities, equal_edges
 from pyvws.mechanisms.histogram.laplace_sums import NoisySums, noisy_sums, seller_of_sums
 from pyvws.privacy.budget import Budget
-from pyvws.privacy.seller import AddNoise, Seller
+from pyvws.privacy.seller import Seller
 from pyvws.tables.schema.schema import Schema
 
 _BINS: Final = 64
@@ -127,7 +127,6 @@ def laplace_figures(
     epsilon: float,
     most: int = 1,
     mean_weight: float = 1.0,
-    noise: AddNoise | None = None,
 ) -> list[tuple[Floats, Floats]]:
     """Figures and standard errors of their noise, (C, P) of each statistic with P points.
 
@@ -144,7 +143,7 @@ def laplace_figures(
         for place, asked in enumerate(plan.statistics)
     ]
     shares = {name: Fraction(1, len(names) * len(own)) for own in names for name in own}
-    seller = seller_of_sums(budget, shares, add=noise)
+    seller = seller_of_sums(budget, shares)
     sums = _Sums(seller, records, len(plan.cells), weights, mean_weight)
     asked = [(x, ranges.get(x.column, (0.0, 1.0))) for x in plan.statistics]
     return [

@@ -64,11 +64,7 @@ class PredictedQuality:
 
 
 def predicted_quality(
-    noisy: Measurements,
-    imputed: Imputed,
-    again: Callable[[Measurements], Imputed],
-    *,
-    seed: int,
+    noisy: Measurements, imputed: Imputed, again: Callable[[Measurements], Imputed], *, seed: int
 ) -> PredictedQuality:
     """The scores and the kept dependence of imputed datasets, from noisy counts alone.
 

@@ -41,13 +41,7 @@ from pyvws.evaluation.laplace_table import (
     weighing,
 )
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
-from pyvws.evaluation.public_cells import (
-    Levels,
-    Names,
-    estimates_by_cell,
-    read_records,
-    table_plan,
-)
+from pyvws.evaluation.public_cells import Levels, Names, estimates_by_cell, read_records, table_plan
 from pyvws.evaluation.squared_weights import SquaredWeights
 from pyvws.evaluation.survey_estimates import SurveyEstimate
 from pyvws.sheet import InSheets, Sheet
@@ -412,10 +406,7 @@ def tabulate(
         whole = replace(plan, weights=weighed.column, strata=None, clusters=unit)
         held = read_records(original, whole, "original")
         beside = laplace_figures(
-            *(held, whole, public),
-            epsilon=epsilon,
-            most=most,
-            mean_weight=weighed.mean,
+            *(held, whole, public), epsilon=epsilon, most=most, mean_weight=weighed.mean
         )
     elif epsilon is not None or ranges is not None:
         raise UsageError.by("laplace-without-original")

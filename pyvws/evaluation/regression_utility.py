@@ -126,10 +126,7 @@ class FiguresBeside(InSheets):
             f"{self.title} (confidential), rule for {self.rule}",
             ("figure", "data", ends, "synthetic", ends, "overlap"),
             [
-                (
-                    name,
-                    *("{:.4g} to {:.4g}".format(*x) if isinstance(x, list) else x for x in row),
-                )
+                (name, *("{:.4g} to {:.4g}".format(*x) if isinstance(x, list) else x for x in row))
                 for name, row in zip(self.names, rows, strict=True)
             ],
             notes=[

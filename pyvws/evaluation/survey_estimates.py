@@ -15,13 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from pyvws._base.checks import (
-    Floats,
-    finite_vector,
-    open_unit_interval,
-    positions,
-    same_length,
-)
+from pyvws._base.checks import Floats, finite_vector, open_unit_interval, positions, same_length
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 

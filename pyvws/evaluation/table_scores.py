@@ -311,13 +311,8 @@ class TableUtility(InSheets):
         return Sheet(
             "Columns, the worst first (confidential)",
             (
-                "column",
-                "kind",
-                "pairs",
-                "margin",
-                "missing",
-                "missing, synthetic",
-                "associations kept",
+                *("column", "kind", "pairs", "margin", "missing"),
+                *("missing, synthetic", "associations kept"),
             ),
             [
                 (

@@ -151,8 +151,7 @@ def table_utility(
     if missing.any() or any(_both_missing(tables, table).any() for table in tables.synthetic):
         scores.append(
             measured.score(
-                "missing",
-                lambda table: float(np.abs(_both_missing(tables, table) - missing).max()),
+                "missing", lambda table: float(np.abs(_both_missing(tables, table) - missing).max())
             )
         )
     change = _associations(tables, apart)
@@ -199,10 +198,7 @@ class _Measured:
     apart: Plain
 
     def score(
-        self,
-        name: str,
-        measure: Callable[[Plain], float],
-        worst: Callable[[], float] = lambda: 1.0,
+        self, name: str, measure: Callable[[Plain], float], worst: Callable[[], float] = lambda: 1.0
     ) -> Score:
         """A score for which smaller is better, 0 the best."""
         values = tuple(measure(table) for table in self.synthetic)

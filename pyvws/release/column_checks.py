@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
 from pyvws.errors import MisfitWarning
-from pyvws.evaluation.column_checks import (
-    TROUBLES,
-    ColumnCheck,
-    Predictor,
-    check_column,
-)
+from pyvws.evaluation.column_checks import TROUBLES, ColumnCheck, Predictor, check_column
 from pyvws.evaluation.k_marginal import KMarginal, coded_k_marginal
 from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.mechanism import Mechanism

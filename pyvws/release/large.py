@@ -249,11 +249,7 @@ def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.Series(_PLACE, np.arange(len(rows)), dtype=pl.UInt32))
 
 
-def _write_records(
-    run: DrawSource,
-    read: _Read,
-    out: Output,
-) -> list[Sample]:
+def _write_records(run: DrawSource, read: _Read, out: Output) -> list[Sample]:
     """Read the records once more; write each dataset and records.parquet step by step.
 
     Some rows of each dataset are returned.
@@ -281,10 +277,7 @@ def _imputed(run: DrawSource, out: Output) -> Iterator[Batch]:
 
 
 def _batches(
-    run: DrawSource,
-    table: LargeTable | TalliedTable,
-    kinds: _Kinds,
-    out: Output,
+    run: DrawSource, table: LargeTable | TalliedTable, kinds: _Kinds, out: Output
 ) -> Iterator[Batch]:
     """The rows of the datasets; `out` gets each record's confidential figures."""
     number, members = kinds.number, run.table.members

@@ -26,10 +26,7 @@ from pyvws.evaluation.needs_met import needs_met
 from pyvws.evaluation.predicted_quality import predicted_quality
 from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.counts.best_file import Imputed, best_file
-from pyvws.mechanisms.counts.chosen_cells import (
-    FineCounts,
-    finer_columns,
-)
+from pyvws.mechanisms.counts.chosen_cells import FineCounts, finer_columns
 from pyvws.mechanisms.counts.counting import (
     CellCounting,
     CountedInSteps,

@@ -25,13 +25,7 @@ from pyvws.report.page import (
     picture,
     render,
 )
-from pyvws.report.public_page import (
-    costs,
-    files_table,
-    not_covered,
-    relied_on,
-    statement_facts,
-)
+from pyvws.report.public_page import costs, files_table, not_covered, relied_on, statement_facts
 from pyvws.sheet import Sheet, number
 from pyvws.statement.words import FIELDS, parted_caveats
 
@@ -308,13 +302,7 @@ def _histogram_section(confidential: ConfidentialPart) -> Section:
         "histogram",
         "Noisy histogram",
         ["These are counts after noise. No value is drawn from bins with a count below 0."],
-        [
-            Sheet(
-                "Bins",
-                ("from", "to", "noisy count", "probability"),
-                list(bins.iter_rows()),
-            )
-        ],
+        [Sheet("Bins", ("from", "to", "noisy count", "probability"), list(bins.iter_rows()))],
     )
 
 

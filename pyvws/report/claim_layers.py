@@ -39,15 +39,8 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
         *("levels-from-data", "edges-from-data", "bins-from-records", "weights"),
     ),
     "influence": (
-        *(
-            "enforced",
-            "estimated",
-            "window",
-            "no-upper-limit",
-            "smallest-sd",
-            "growth",
-            "confirmed",
-        ),
+        *("enforced", "estimated", "window", "no-upper-limit", "smallest-sd", "growth"),
+        "confirmed",
         *("unweighted", "scalar", "not-sparse-by-bound", "not-sparse-by-risk", "threshold"),
     ),
     "post-processing": (

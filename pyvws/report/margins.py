@@ -18,13 +18,7 @@ from pyvws.evaluation.table_utility import table_utility
 from pyvws.plots.drawing import thinned
 from pyvws.r_numbers import rarith
 from pyvws.report.output_folder import PublicPart
-from pyvws.report.released_columns import (
-    MOST_ROWS,
-    ColumnValues,
-    ReportedColumn,
-    read_some,
-    valued,
-)
+from pyvws.report.released_columns import MOST_ROWS, ColumnValues, ReportedColumn, read_some, valued
 from pyvws.tables.schema.schema import Schema
 
 DRAWN: Final = 12

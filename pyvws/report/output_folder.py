@@ -212,9 +212,7 @@ def read_confidential(out: Path) -> ConfidentialPart:
     if (folder / AUDIT_FILE).is_file():
         summary["audit"] = _json(folder / AUDIT_FILE)
     return ConfidentialPart(
-        summary,
-        _parquet(folder / "records.parquet"),
-        _parquet(folder / "posterior.parquet"),
+        summary, _parquet(folder / "records.parquet"), _parquet(folder / "posterior.parquet")
     )
 
 

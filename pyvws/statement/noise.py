@@ -290,19 +290,15 @@ class NoisyCountsStatement(NoiseStatement):
         return [Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds]
 
     def ledger(self) -> list[LedgerEntry]:
+        public = {"counts-reference": self.reference, "counts-totals": self.totals}
         return [
             *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
             *([LedgerEntry(Phrase("schema"), self.paid["epsilon"])] if self.paid else []),
             LedgerEntry(Phrase("counts"), self.spending.cap),
             *(
-                [LedgerEntry(Phrase("counts-reference", {"file": self.reference["file"]}), 0.0)]
-                if self.reference is not None
-                else []
-            ),
-            *(
-                [LedgerEntry(Phrase("counts-totals", {"file": self.totals["file"]}), 0.0)]
-                if self.totals is not None
-                else []
+                LedgerEntry(Phrase(key, {"file": own["file"]}), 0.0)
+                for key, own in public.items()
+                if own is not None
             ),
         ]
 
@@ -339,8 +335,7 @@ class NoisyCountsStatement(NoiseStatement):
                 **({} if self.slots is None else {"slots": self.slots}),
                 "public_seed": self.public_seed,
                 **({"weights": dict(self.weights)} if self.weights else {}),
-                **({"best_file": True} if self.best_file else {}),
-                **({"from_fits": True} if not self.best_file else {}),
+                "best_file" if self.best_file else "from_fits": True,
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
                 **({"reference": dict(self.reference)} if self.reference is not None else {}),
                 **({"totals": dict(self.totals)} if self.totals is not None else {}),

@@ -82,8 +82,8 @@ _LISTED: Final = 8
 _FIRST: Final = frozenset(
     (
         *("weights", "compared", "proposed", "proposed-and-signed", "problems"),
-        *("problems-of-draws", "accepts-unconverged", "counts-chains", "counts-lost"),
-        *("unweighted", "reads-outcome", "threshold", "edges-from-data", "seeded-noise"),
+        *("problems-of-draws", "accepts-unconverged", "counts-lost", "unweighted"),
+        *("reads-outcome", "threshold", "edges-from-data", "seeded-noise"),
         *("short-seed", "short-seed-of-rows", "unchecked-mechanism", "unchecked-model"),
         *("unchecked-engine", "unchecked-program", "unchecked-predictions", "outside-fit"),
         *("unknown-predictions", "given-weights", "program-data", "searched-t", "above-target"),

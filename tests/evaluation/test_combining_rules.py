@@ -39,13 +39,6 @@ def test_three_datasets_by_hand():
     assert (low, high) == pytest.approx((2 - half, 2 + half), rel=1e-13)
 
 
-def test_negative_variance_is_replaced():
-    # (1 + 1/2) 0.5 - 2 is negative.
-    found = combine([1.0, 2.0], [2.0, 2.0], kind="full", size_ratio=0.25)
-    assert found.variance == 0.5
-    assert combine([1.0, 2.0], [2.0, 2.0], kind="full").variance == 2.0
-
-
 def test_a_variance_of_exactly_0_leaves_no_degrees_of_freedom():
     """(1 + 1/2) 2 - 3 = 0: the t interval widens to all numbers as T and df go to 0."""
     found = combine([0.0, 2.0], [3.0, 3.0], kind="full")
@@ -170,15 +163,7 @@ def test_datasets_of_a_draw_count_as_one_by_hand():
     assert found.df == pytest.approx((1 + 0.5 * 2 / 4.5) ** 2, rel=1e-15)
 
 
-@given(results)
-@few
-def test_a_draw_for_each_dataset_changes_nothing(result):
-    for kind in ("partial", "full"):
-        own = range(len(result[0]))
-        assert combine(*result, kind=kind, draw_of_dataset=own) == combine(*result, kind=kind)
-
-
-@given(results, st.integers(2, 4))
+@given(results, st.integers(1, 4))
 @few
 def test_copies_of_a_dataset_add_nothing(result, copies):
     q, v = result

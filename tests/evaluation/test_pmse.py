@@ -105,7 +105,6 @@ def test_tables_of_any_kind():
     assert turned.value == wanted.value
 
 
-@pytest.mark.runs
 def test_trees():
     pytest.importorskip("sklearn")
     first, far = table(1, 150), table(2, 150, centre=3.0)
@@ -151,33 +150,6 @@ def test_a_tree_is_that_of_rpart(seed, ties):
     assert found.value == pytest.approx(RPART[seed, ties], rel=1e-12)
 
 
-def leaf_shares(design, is_synthetic, tree):
-    """What scikit-learn documents of predict_proba: the share of a class within a leaf."""
-    leaves = tree.fit(design, is_synthetic).apply(design)
-    shares = {leaf: is_synthetic[leaves == leaf].mean() for leaf in set(leaves)}
-    sizes = [int((leaves == leaf).sum()) for leaf in shares]
-    return np.array([shares[leaf] for leaf in leaves]), sizes
-
-
-def test_a_tree_scores_by_the_shares_in_its_leaves():
-    tree_module = pytest.importorskip("sklearn.tree")
-    first, second = table(1, 90), table(2, 60, centre=0.5)
-    both = pd.concat([first, second])
-    design = np.column_stack(
-        [np.ones(150), both["x"], both["group"] == "b", both["group"] == "c"]
-    ).astype(float)
-    is_synthetic = np.arange(150) >= 90
-    for leaf in (5, 20, 70):
-        tree = tree_module.DecisionTreeClassifier(min_samples_leaf=leaf, random_state=4)
-        shares, sizes = leaf_shares(design, is_synthetic, tree)
-        found = pmse(first, second, model="tree", leaf=leaf, permutations=2, seed=4)
-        assert found.value == pytest.approx(((shares - 0.4) ** 2).mean(), rel=1e-12)
-        assert min(sizes) >= leaf
-    # A leaf of more than half the records leaves no split, and every record the share c.
-    assert pmse(first, second, model="tree", leaf=76, permutations=2).value == 0.0
-
-
-@pytest.mark.runs
 def test_the_null_of_trees_is_that_of_every_permutation():
     """Six records in two groups: all 20 ways to label three of them synthetic, by hand."""
     pytest.importorskip("sklearn")
@@ -195,7 +167,6 @@ def test_the_null_of_trees_is_that_of_every_permutation():
     assert found.null_sd == pytest.approx(np.std(values), rel=0.2)
 
 
-@pytest.mark.runs
 def test_trees_of_one_distribution_are_standardized():
     """Exchangeable labels: the value is one more draw of the null, within four standard errors."""
     pytest.importorskip("sklearn")

@@ -284,7 +284,6 @@ def test_downscaling_ends_where_the_bound_is_met_or_passes_are_over() -> None:
         assert "downscaled" not in enough.fit.label
 
 
-@pytest.mark.runs
 @pytest.mark.parametrize("threshold", [1.0, 0.9])
 def test_a_confirmed_fit_has_the_larger_figures_of_both_and_draws_below_them(
     threshold: float,

@@ -16,11 +16,9 @@ from pyvws.report.output_folder import dataset_files
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
 
-COUNTS: dict[str, Any] = {}
-
 
 def released(table: pl.DataFrame, schema: vws.Schema, epsilon: float) -> vws.Release:
-    mechanism = vws.NoisyCounts(epsilon=epsilon, delta=1e-6, **COUNTS)
+    mechanism = vws.NoisyCounts(epsilon=epsilon, delta=1e-6)
     return vws.synthesize(table, schema=schema, mechanism=mechanism, datasets=2, seed=1)
 
 

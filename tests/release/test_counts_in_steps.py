@@ -127,11 +127,10 @@ def test_a_pair_of_too_many_cells_is_said_by_the_schema_alone() -> None:
         name: vws.Column(model="table", levels=levels, predictors=()) for name in ("a", "b")
     } | {"c": SCHEMA.columns["sex"]}
     schema, several = vws.Schema(columns), ("l20", "l40", "l60")
-    for frame in (pl.DataFrame({"a": ["l1"], "b": ["l1"], "c": ["f"]}),) * 2:
-        told = Told()
-        made = run(schema).fit(frame, seed=SEED, listener=told)
-        assert made.privacy["counts"]["pairs_not_counted"] == ["a:b"]
-        assert sum("a:b" in line and "5,000" in line for line in told.lines) == 1
+    frame, told = pl.DataFrame({"a": ["l1"], "b": ["l1"], "c": ["f"]}), Told()
+    made = run(schema).fit(frame, seed=SEED, listener=told)
+    assert made.privacy["counts"]["pairs_not_counted"] == ["a:b"]
+    assert sum("a:b" in line and "5,000" in line for line in told.lines) == 1
     by_groups = vws.NoisyCounts(
         epsilon=1.0,
         measure=("pairs", {"columns": ["a", "b"], "cuts": {"a": several, "b": several}}),

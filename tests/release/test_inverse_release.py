@@ -1,4 +1,4 @@
-"""Whole runs under the inverse map: a table, units, survey weights, one record, and in steps."""
+"""Whole runs under maps of bounds: a table, units, survey weights, one record, and in steps."""
 
 import json
 from collections.abc import Callable
@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs import SEED, command, in_steps, release_of, synthesizer
 from test_survey_weights import people, schema
+from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.statement.words import caveat_keys
 
@@ -49,7 +51,6 @@ def test_mixed_columns_units_and_exponents(of_table: dict[str, str], power: floa
     last = records["lipschitz_bound_final"].max()
     assert made.summary["epsilon"] == pytest.approx(2 * last)
     assert made.privacy["guarantee"] == "asymptotic-dp"
-    assert bounds is None or bounds.notna().all()
     if of_table == {"unit": "home"}:
         of_units = records["weight"].groupby(HOMES["home"]).nunique()
         assert of_units.max() == 1
@@ -143,3 +144,26 @@ def test_the_command_takes_t_and_asks_for_it(tmp_path: Path) -> None:
     text = (out / "release" / "run.toml").read_text()
     assert "t = 2" in text
     assert "power = 1.5" in text
+
+
+SHORT = (
+    *("--model", "poisson", "--engine", "laplace", "--draws", "200", "--warmup", "100"),
+    *("--chains", "1", "--datasets", "1", "--seed", "1"),
+)
+
+
+@pytest.mark.parametrize("map", ["linear", "softmax", "logistic"])
+def test_the_statement_names_the_map(map: str, tmp_path: Path) -> None:
+    counts = np.random.default_rng(1).poisson(9.0, 60)
+    pd.DataFrame({"visits": counts}).to_csv(tmp_path / "visits.csv", index=False)
+    out = tmp_path / "out"
+    words = ["synthesize", str(tmp_path / "visits.csv"), "--outcome", "visits", "--mechanism", "lw"]
+    done = CliRunner().invoke(app, [*words, *SHORT, "--map", map, "--g", "0", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    privacy = json.loads((out / "release" / "privacy.json").read_text(encoding="utf-8"))
+    said = [caveat["values"] for caveat in privacy["caveat_keys"] if "map" in caveat["key"]]
+    assert said == ([] if map == "linear" else [{"map": map}])
+    records = pd.read_parquet(out / "confidential" / "records.parquet")
+    np.testing.assert_allclose(records["weight"], 1.0 - records["risk"], rtol=1e-12, atol=1e-15)
+    ends = (records["risk"].min() == 0.0, records["risk"].max() == 1.0)
+    assert ends == ((True, True) if map == "linear" else (False, False))

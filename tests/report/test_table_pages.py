@@ -62,7 +62,6 @@ SCHEMA = Schema(
         "a <b>": Column(model="poisson", range=(0.0, 50.0)),
     }
 )
-_SYNTHETIC = ["a <b>", "edu", "pay", "owner"]
 
 
 @pytest.fixture(scope="module")
@@ -423,12 +422,7 @@ def test_the_public_page_has_new_ids_and_says_what_days_count_from(tmp_path: Pat
         {"home": range(40), "since": [date(2020, 1 + i % 12, 5) for i in range(40)]}
     )
     release = vws.synthesize(
-        table,
-        schema=schema,
-        mechanism="noisy-counts",
-        epsilon=8.0,
-        datasets=2,
-        classes=2,
+        table, schema=schema, mechanism="noisy-counts", epsilon=8.0, datasets=2, classes=2
     )
     release.write(tmp_path / "out")
     public = read_public(tmp_path / "out")

@@ -252,41 +252,6 @@ def test_the_terminal_says_that_a_claim_rests_on_a_signature(capsys):
         assert ("signed" in capsys.readouterr().out) == bool(looked)
 
 
-def test_what_is_said_only_where_it_applies():
-    plain = words_of(statement())
-    extras = {
-        "each record's values in one row": {"columns_released_unchanged": ("age",)},
-        "search is not accounted": {"searched": True, "confirmed": True},
-        "No record is downweighted": {"downweights": False},
-        "The mechanism is the agency's own": {"unchecked": ("mechanism",)},
-        "a family of the agency's own": {"unchecked": ("model",)},
-        "The engine is the agency's own": {"unchecked": ("engine",)},
-        "trial finds it from the synthetic values": {"short_seed": True},
-        "One weight for all records": {"brought": (Phrase("scalar"),)},
-        "0.9 quantile of the draws' maxima": {"threshold": 0.9},
-        "rounded to whole numbers": {"rounded": True},
-        "record's own confidential outcome": {"reads_outcome": True},
-        "aimed at a smaller epsilon": {"target": 6.6},
-        "With more draws it would still rise": {"growth": 0.1},
-        "in dollars": {"brought": (IN_DOLLARS,)},
-        "bound may be understated: the agency has the figures": {
-            "problems": ("LW: R-hat is high.",)
-        },
-    }
-    for words, changes in extras.items():
-        said = words_of(statement(**changes))
-        assert set(plain) < set(said)
-        added = set(said) - set(plain)
-        if "confirmed" in changes:
-            added.remove(CAVEATS["confirmed"])
-        (one,) = added
-        assert words in one
-    everything = " ".join(plain)
-    for words in ("deletion of one record", "4000 draws", "all together cost", "is not strict",
-                  "Other releases of the same records", "Epsilon does not cover"):  # fmt: skip
-        assert words in everything
-
-
 def test_a_confirmed_figure_that_exceeds_its_target_is_said_to_be_possible():
     made = statement(confirmed=True, target=5.0)
     assert made.epsilon_per_dataset > made.bound.target
@@ -428,29 +393,6 @@ def test_both_forms_hold_the_figures_that_there_are(facts):
         assert written["number_of_rows"] == own.records
         assert written["bound_is"] == ("enforced" if own.enforced else "estimated")
         assert written["ledger"][-1]["use"].startswith(f"{made.datasets} synthetic data")
-
-
-def test_an_enforced_bound_is_not_said_to_be_estimated():
-    said = " ".join(words_of(statement(enforced=True, data_weights=False, growth=1.0)))
-    assert "in a window that is epsilon_per_dataset wide" in said
-    for words in ("estimated from", "covers the weights", "still rise", "the bound, its growth"):
-        assert words not in said
-    assert "diagnostics, releases nothing" in said
-    weighted = " ".join(words_of(statement(enforced=True, growth=1.0)))
-    assert "a caveat on convergence stands here" in weighted
-
-
-def test_diagnostics_stay_with_the_agency():
-    made = statement(problems=("LW: R-hat reaches 1.013.",))
-    assert "1.013" not in json.dumps(made.released())
-    assert "1.013" in json.dumps(made.exact())
-
-
-def test_a_release_is_plain_json_even_without_a_bound():
-    made = statement(lipschitz_bound=math.inf, columns_released_unchanged=("age", "sex"))
-    written = json.loads(json.dumps(made.released(), allow_nan=False))
-    assert written["epsilon_total"] is None
-    assert written["columns_released_unchanged"] == ["age", "sex"]
 
 
 @given(st.lists(st.integers(0, 640).map(lambda v: v / 64), min_size=1, max_size=80))

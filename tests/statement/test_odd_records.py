@@ -122,7 +122,6 @@ CELLS: tuple[Any, ...] = (
     *(DAY(1, 1, 1), DAY(9999, 12, 31), DAY(2000, 6, 30), datetime.datetime(2000, 6, 30, 12)),
     *([1, 2], {"a": 1}, Decimal("1.50"), Decimal("1e999999"), b"\xff", 1 + 2j, "\ud800"),
 )
-ONLY_OBJECTS = (complex, bytes)
 
 
 def schema(*names: str, **more: Any) -> Schema:

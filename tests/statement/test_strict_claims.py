@@ -589,11 +589,7 @@ def test_a_strict_run_whose_chains_fail_stops_before_anything_is_written(
     run = Synthesizer(**strict(engine=SeededEngine(BAD)))
     with pytest.raises(ConvergenceError) as caught:
         run.fit(VISITS, seed=1) if in_memory else run.fit_to(source, out, seed=1)
-    for remedy in (
-        "larger epsilon",
-        "draws, warmup or target_accept",
-        "--accept-unconverged",
-    ):
+    for remedy in ("larger epsilon", "draws, warmup or target_accept", "--accept-unconverged"):
         assert remedy in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
     lw = Synthesizer(**strict(engine=SeededEngine(BAD), mechanism=LipschitzWeighted()))

@@ -147,11 +147,7 @@ def _sdr(
     return study, file, {**given, "range": ends, "epsilon": epsilon}
 
 
-def _sdr_2024(
-    file: _File = None,
-    outcome: _Salary = "SALARY",
-    filter: _Filter = None,
-) -> _Asked:
+def _sdr_2024(file: _File = None, outcome: _Salary = "SALARY", filter: _Filter = None) -> _Asked:
     """LW, CW and SW, re-weighted too, on 1000 salaries of your own file (2024 paper)."""
     from pyvws_studies import sampled_salaries as study
 

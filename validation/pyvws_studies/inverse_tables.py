@@ -146,11 +146,7 @@ class InverseStudy:
 
 
 def run(
-    folder: Path,
-    *,
-    synthesize: Callable[..., Any],
-    seed: int,
-    listener: Listener = SILENT,
+    folder: Path, *, synthesize: Callable[..., Any], seed: int, listener: Listener = SILENT
 ) -> InverseStudy:
     """Make the tables of `FILES` that a folder has by each mechanism, and score them.
 

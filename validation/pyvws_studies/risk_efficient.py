@@ -28,13 +28,7 @@ from pyvws_studies._native_loop import native_loop, one_chain
 from pyvws_studies._report import all_rows, table_of, write_report
 from pyvws_studies.printed import Recomputed, paired_table, printed_tables, replicates_of
 from pyvws_studies.replicates import ReplicatedStudy, Report
-from pyvws_studies.risk_efficient_comparison import (
-    Rows,
-    compare,
-    differences,
-    simulate,
-    statistics,
-)
+from pyvws_studies.risk_efficient_comparison import Rows, compare, differences, simulate, statistics
 
 SETTINGS: Mapping[str, Any] = {
     "n": 1000,

@@ -315,8 +315,7 @@ _SHARES: Final[dict[str, Any]] = {
 _SHARE_AND_COIN: Final[dict[str, Any]] = {
     "models": (_COIN, Logistic()),
     "points": grid(
-        *([-30.0, 0.0],) * 2,
-        *([-30.0, 0.0, 30.0], [-60.0, 0.0, 60.0], [0.0], [0.0], [0.3]),
+        *([-30.0, 0.0],) * 2, *([-30.0, 0.0, 30.0], [-60.0, 0.0, 60.0], [0.0], [0.0], [0.3])
     ),
     "bases": (((1.0, 1.0),) * 40, ((2.0, 0.0),) * 40, ((1.0, 0.0), (1.0, 0.0), (2.0, 1.0))),
     "extremes": ((1.0, 0.0), (1.0, 1.0), (2.0, 0.0), (2.0, 1.0)),
@@ -357,10 +356,7 @@ TABLES: Final[dict[str, tuple[TableTargets, Share]]] = {
     "deviance-weights-0.45": (TableTargets(clamp="deviance", weight=0.45, **_COINS), WHOLE),
     "censored-two-logistic": (TableTargets(clamp="half", **_COINS), _PART),
     "deviance-two-tables": (TableTargets(clamp="deviance", **_SHARES), WHOLE),
-    "deviance-tables-weights-0.45": (
-        TableTargets(clamp="deviance", weight=0.45, **_SHARES),
-        WHOLE,
-    ),
+    "deviance-tables-weights-0.45": (TableTargets(clamp="deviance", weight=0.45, **_SHARES), WHOLE),
     "deviance-table-logistic": (TableTargets(clamp="deviance", **_SHARE_AND_COIN), WHOLE),
     "deviance-table-normal": (TableTargets(clamp="deviance", **_SHARE_AND_AMOUNT), WHOLE),
     "censored-table-normal": (TableTargets(clamp="half", **_SHARE_AND_AMOUNT), _SLOPED),

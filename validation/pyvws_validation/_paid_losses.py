@@ -206,9 +206,7 @@ class PaidLoss(MeasuredRow):
                 moves = [*moves, *[(1.0, beside)] * budget.moved]
             whole = max(whole, _failing(tuple(moves), together, step) + of_lone)
         high = 1.0 + _ROUNDING
-        measured = [
-            Measurement("loss", most, _LEAST * paid.epsilon, paid.epsilon * high),
-        ]
+        measured = [Measurement("loss", most, _LEAST * paid.epsilon, paid.epsilon * high)]
         if self.delta:
             measured += [
                 Measurement("delta of thresholds", failing, 0.45 * stated, stated * high),

@@ -63,10 +63,7 @@ def clamped_density(
 ) -> Floats:
     """The log density of a table of two conditional tables at shares (P, L) and (Q, M)."""
     columns: list[Conditional] = []
-    for own, places, codes in (
-        (share, pattern, level),
-        (other_share, other_pattern, other_level),
-    ):
+    for own, places, codes in ((share, pattern, level), (other_share, other_pattern, other_level)):
         levels = tuple(map(str, range(own.shape[1])))
         model = ConditionalTable(levels, concentration, patterns=len(own))
         columns.append(Conditional(str(len(columns)), model, _cells(places, codes)))

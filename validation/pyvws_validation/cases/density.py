@@ -90,10 +90,7 @@ def _judgement(
 
 
 def judgement(
-    gaps: Iterable[Gaps],
-    *,
-    pointwise_limit: float,
-    value_limit: float = VALUE_LIMIT,
+    gaps: Iterable[Gaps], *, pointwise_limit: float, value_limit: float = VALUE_LIMIT
 ) -> Findings:
     """Whether all `differences` are within the limits, and the largest differences."""
     value, gradient, pointwise = np.max(list(gaps), axis=0)

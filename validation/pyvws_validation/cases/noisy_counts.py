@@ -296,10 +296,7 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     FreshNoise(id="guarantee/counts-fresh-noise-delta", delta=DELTA),
     *(
         DrawnNoise(
-            id=f"guarantee/drawn-noise-gaussian-{scale:g}",
-            paper=_PAPER,
-            scale=scale,
-            gaussian=True,
+            id=f"guarantee/drawn-noise-gaussian-{scale:g}", paper=_PAPER, scale=scale, gaussian=True
         )
         for scale in (0.5, 3.0, 50.0)
     ),

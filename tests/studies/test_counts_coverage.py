@@ -64,4 +64,4 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = lines.filter(pl.col("method") == "counted")
     assert set(counted["kind"]) == {"measured pair", "strong pair"}
     assert (counted["within"] > 0.85).all()
-    assert [table.row_count for table in found.report.shown[:2]] == [8, 8]
+    assert [table.row_count for table in found.report.shown[:2]] == [6, 6]

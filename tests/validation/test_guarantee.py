@@ -156,7 +156,7 @@ def test_weights_at_a_public_t_lose_little_and_at_a_searched_t_much() -> None:
     """The figures of both caveats; a map by the least and the largest bound is seen."""
     said = caveat(Phrase("public-t", {"t": 2.0}))
     assert f"{MOST_AT_PUBLIC_T:g} nats" in said
-    assert f"{LEAST_OF_MANY:g} nats" in said
+    assert f"over {LEAST_OF_MANY:g}" in said
     assert [row_of(case).verdict for case in (*AT_PUBLIC_T, AT_SEARCHED_T)] == ["pass"] * 5
     searched = caveat(Phrase("searched-t"))
     assert all(f"{least:,.0f}" in searched for least in LEAST_OF_SEARCH.values())

@@ -29,13 +29,13 @@ _DRAWS: Final = 40_000
 _APART: Final = 1.1
 _ANY: Final = 1e6
 
-LOSSES: Final = {1_000: (43.0, 59.0), 10_000: (425.0, 589.0), 100_000: (4_248.0, 5_889.0)}
+LOSSES: Final = {1_000: (43.0, 59.0), 100_000: (4_248.0, 5_889.0)}
 """By the number of records, the losses in nats that the caveat on weights states."""
 MOST_AT_PUBLIC_T: Final = 2.0
 """The loss in nats that 99 in 100 draws stay below, by the caveat on a public t."""
 LEAST_OF_MANY: Final = 20.0
 """What 1 in 100 draws lose at least where a prior of 1 record has 50 levels, in nats."""
-LEAST_OF_SEARCH: Final = {1_000: 10.0, 10_000: 40.0, 100_000: 300.0}
+LEAST_OF_SEARCH: Final = {1_000: 10.0, 100_000: 300.0}
 """By the number of records, what half of the draws lose by the caveat on a searched t, in nats."""
 
 

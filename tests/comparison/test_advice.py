@@ -47,7 +47,10 @@ def test_the_best_with_a_guarantee_within_epsilon_is_taken() -> None:
     assert "It has 975 ± 2 of s from 2 seeds, at epsilon 12.0 to 12.5" in found.text
     assert "lw has 952 ± 2." in found.text
     assert "The next is 23 behind, and the standard error of that is 1.4." in found.text
-    assert "Its statement says: The asymptotic result asks that downweighting become sparse" in found.text
+    assert (
+        "Its statement says: The asymptotic result asks that downweighting become sparse"
+        in found.text
+    )
     assert "Without a guarantee unweighted has 980.5" in found.text
     assert "strict" not in found.text
 

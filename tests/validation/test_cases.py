@@ -23,6 +23,7 @@ from pyvws._base import resources as _resources
 
 # Public helpers that a compared function runs through, or that tests of their own judge.
 WITHIN_OTHERS = {
+    "pyvws.evaluation.regressions:clustered",
     *("pyvws.evaluation.one_column:one_column", "pyvws.evaluation.k_marginal:share_of_the_way"),
     *("pyvws.evaluation.k_marginal:standing", "pyvws.mechanisms.histogram.bins:bin_places"),
     *("pyvws.evaluation.combining_rules:rule_named", "pyvws.evaluation.combining_rules:rule_of"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
 import re
@@ -201,6 +202,7 @@ def _pass_on(lost: sys.UnraisableHookArgs) -> None:
         return
     signal.signal(signal.SIGALRM, _interrupt)
     signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+    atexit.register(signal.setitimer, signal.ITIMER_REAL, 0.0)  # A run that ends first is whole.
 
 
 def _fail(message: str, code: int) -> None:

@@ -41,7 +41,9 @@ def tabulate(
     ] = "0.5",
     weights: Annotated[str | None, typer.Option(help="Column of survey weights.")] = None,
     strata: Annotated[str | None, typer.Option(help="Column of strata.")] = None,
-    clusters: Annotated[str | None, typer.Option(help="Column of clusters.")] = None,
+    clusters: Annotated[
+        str | None, typer.Option(help="Column of clusters; without it the units are.")
+    ] = None,
     schema: SchemaOfRun = None,
     level: Level = 0.95,
     kind: Kind = "partial",

@@ -119,6 +119,8 @@ def fit_formula(
         if unit is None:
             return fit
         units = units_by_id(frame[unit])
+        if len(units) and (units == units[0]).all():
+            raise InputError.by("regression-of-one-unit", unit=unit)
         return replace(fit, variances=clustered(X, y - means, weight, units))
     except InputError as error:
         raise InputError.by("in-fit", name=name, error=error) from None

@@ -91,6 +91,8 @@ def test_regressions_of_doubled_units_are_no_more_sure(family: Any) -> None:
     twice = vws.combine_formula([pd.concat([one, one]) for one in single], **asked)
     for name, own in once.items():
         assert twice[name].variance == pytest.approx(own.variance, rel=1e-6)
+    with refused("regression-of-one-unit", unit="home"):
+        vws.combine_formula([one.assign(home=1) for one in single], **asked)
 
 
 def test_two_small_tables_by_hand() -> None:

@@ -37,7 +37,6 @@ _MOST_WEIGHT: Final = (
     512  # Whole weight of the table of most noise, of which others' are multiples.
 )
 _SAME: Final = 1e-9  # Relative: far above the rounding of scales.
-_OF_PARTS: Final = 1024  # Units of so many records are priced by normal noise.
 _OF_FIRST: Final = 0.02  # Share of the count that chooses what is counted.
 
 
@@ -113,8 +112,8 @@ class Noise:
     rho : float, optional
         The zCDP that Gaussian noise has; larger = less private.
     conversion : {"", "privacy-loss", "zcdp", "normal"}
-        How (epsilon, delta) follows: from the distribution of the loss, exactly, from rho, or from
-        normal noise where units are large or counts choose others.
+        How (epsilon, delta) follows: from the distribution of the loss, exactly; of units from rho
+        or from normal noise, whichever costs less; where counts choose others, from normal noise.
     others : mapping of str to Noise
         The noise of other lists of tables, of which a run may take one in the place of this.
     """
@@ -215,20 +214,15 @@ def _unit(budget: Budget, W: int, most: int, delta: Callable[[float], float]) ->
     """
     square = budget.cap**2 * W
     u = _largest(lambda u: delta_of_rho(0.5 * square * u, budget.epsilon), budget.delta)
-    if _is_normal(budget):
-        return _largest(
-            lambda u: normal_delta(_shift(square * u, most * u), budget.epsilon),
-            budget.delta,
-            start=u,
-        ), "normal"
-    if budget.cap > 1:  # A unit of several records moves counts in more than one way.
+    if budget.cap == 1 and not budget.adaptive:
+        return _largest(delta, budget.delta, start=u), "privacy-loss"
+
+    def of_normal(u: float) -> float:
+        return normal_delta(_shift(square * u, most * u), budget.epsilon)
+
+    if not budget.adaptive and of_normal(u) > budget.delta:
         return u, "zcdp"
-    return _largest(delta, budget.delta, start=u), "privacy-loss"
-
-
-def _is_normal(budget: Budget) -> bool:
-    """Whether delta follows from normal noise."""
-    return budget.adaptive or budget.cap >= _OF_PARTS
+    return _largest(of_normal, budget.delta, start=u), "normal"
 
 
 def _shift(square: float, most: float) -> float:
@@ -269,7 +263,8 @@ def epsilon_of(budget: Budget, scales: Iterable[float]) -> float:
 
     Larger = less private. It reads scales alone, so that whoever has a release can compute it.
     Laplace noise costs the sum of the tables' prices. Of Gaussian noise the distribution of the
-    privacy loss tells it, or rho where units have several records. 0 without a table.
+    privacy loss tells it. Where units have several records, rho or normal noise does, whichever is
+    less. 0 without a table.
     """
     given = np.array([*scales], dtype=np.float64)
     if not len(given):
@@ -281,9 +276,10 @@ def epsilon_of(budget: Budget, scales: Iterable[float]) -> float:
     moved = weights * budget.moved
 
     def delta_at(epsilon: float) -> float:
-        if _is_normal(budget):
-            return normal_delta(shift, epsilon)
-        return delta_of_rho(rho, epsilon) if budget.cap > 1 else composed_delta(u, moved, epsilon)
+        if budget.cap == 1 and not budget.adaptive:
+            return composed_delta(u, moved, epsilon)
+        of_normal = normal_delta(shift, epsilon)
+        return of_normal if budget.adaptive else min(of_normal, delta_of_rho(rho, epsilon))
 
     return _least(lambda epsilon: delta_at(epsilon) <= budget.delta, start=budget.epsilon)
 

@@ -113,10 +113,53 @@ def test_gaussian_scales_spend_delta_and_no_more(shares, epsilon, delta, neighbo
 
 def test_a_unit_of_several_records_costs_the_square():
     """Twice the records of a unit want twice the noise: rho is U^2 that of one record."""
-    one, two = (noise_of(Budget(epsilon=1, delta=1e-5, cap=cap), named([1, 1])) for cap in (2, 4))
-    assert two.scales["1"] == pytest.approx(2.0 * one.scales["1"], rel=1e-4)
-    assert one.rho == pytest.approx(2**2 * sum(0.5 / x**2 for x in one.scales.values()), rel=1e-6)
-    assert delta_of_rho(one.rho, 1.0) <= 1e-5 < delta_of_rho(one.rho, _KEPT)
+    one, two = (noise_of(Budget(epsilon=1, delta=1e-5, cap=cap), named([1, 1])) for cap in (20, 40))
+    assert two.scales["1"] == pytest.approx(2.0 * one.scales["1"], rel=1e-3)
+    assert one.rho == pytest.approx(20**2 * sum(0.5 / x**2 for x in one.scales.values()), rel=1e-6)
+
+
+def delta_of_moves(moves: tuple[int, ...], sigma: float, epsilon: float) -> float:
+    """sum_z max(0, P(z) - exp(epsilon) P'(z)) of counts that move by whole numbers."""
+    here, there = np.ones(1), np.ones(1)
+    for move in moves:
+        reach = math.ceil(9.0 * sigma) + abs(move)
+        weight = pmf(sigma, reach)
+        own = weight[abs(move) :], weight[: len(weight) - abs(move)]
+        there, here = (
+            np.multiply.outer(x, y).ravel() for x, y in zip((there, here), own, strict=True)
+        )
+    return float(np.maximum(there - math.exp(epsilon) * here, 0.0).sum())
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "cap", "sets", "ways"),
+    [
+        ("loo", 2, 1, [(2,), (1, 1)]),
+        ("loo", 3, 1, [(3,), (2, 1), (1, 1, 1)]),
+        ("loo", 2, 2, [(2, 2), (2, 1, 1)]),
+        ("replace", 2, 1, [(2, -2), (2, -1, -1), (1, 1, -2)]),
+    ],
+)
+@pytest.mark.parametrize("claim", [(1.5, 1e-3), (4.0, 1e-5), (9.0, 1e-4)])
+def test_every_move_of_a_unit_keeps_delta(neighbours, cap, sets, ways, claim):
+    """All ways in which a small unit moves counts, by the noise's own probabilities."""
+    epsilon, delta = claim
+    budget = Budget(epsilon=epsilon, delta=delta, neighbours=neighbours, cap=cap)
+    noise = noise_of(budget, named([1] * sets))
+    sigma = noise.scales["0"]
+    worst = max(delta_of_moves(moves, sigma, epsilon) for moves in ways)
+    assert worst <= delta
+    assert max(delta_of_moves(moves, 0.8 * sigma, epsilon) for moves in ways) > delta
+
+
+@pytest.mark.parametrize(("epsilon", "conversion"), [(1.0, "normal"), (20.0, "zcdp")])
+def test_units_take_the_conversion_that_needs_less_noise(epsilon, conversion):
+    budget = Budget(epsilon=epsilon, delta=1e-5, cap=2)
+    noise = noise_of(budget, named([1]))
+    assert noise.conversion == conversion
+    assert epsilon_of(budget, noise.scales.values()) == pytest.approx(epsilon, rel=1e-4)
+    spent = delta_of_rho(noise.rho, epsilon)
+    assert spent > 2e-5 if conversion == "normal" else spent <= 1e-5
 
 
 @given(st.floats(0.001, 2.0), st.floats(0.1, 5.0))

@@ -104,7 +104,7 @@ def test_all_datasets_cost_epsilon_once(written: Path) -> None:
     assert privacy["epsilon_per_dataset"] == privacy["epsilon_total"] == 3.0
     assert sum(entry["epsilon"] for entry in privacy["ledger"]) == privacy["epsilon_total"]
     assert privacy["number_of_rows"] == "noisy"
-    assert privacy["counts"]["conversion"] == "zcdp"  # A unit has several records.
+    assert privacy["counts"]["conversion"] == "normal"  # A unit has several records.
 
 
 def test_every_record_keeps_the_rules_levels_and_ranges(written: Path) -> None:

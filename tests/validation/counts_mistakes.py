@@ -217,6 +217,10 @@ def half_rho(delta_of_rho: Any) -> Any:
     return lambda rho, epsilon: delta_of_rho(0.5 * rho, epsilon)
 
 
+def half_shift(normal_delta: Any) -> Any:
+    return lambda mu, epsilon: normal_delta(0.5 * mu, epsilon)
+
+
 def kept_by_one_stream(_: Any) -> Any:
     """Which records of a unit are kept follows from one random stream over all records."""
 
@@ -493,6 +497,7 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     ("half of rho", _CONVERSION + "delta_of_rho", half_rho, "guarantee/counts-conversion-many"),
     ("half of rho", _BUDGET + "delta_of_rho", half_rho, "guarantee/counts-units-delta"),
+    ("half of the shift", _BUDGET + "normal_delta", half_shift, "guarantee/counts-units-delta"),
     *(
         (what, _PLACES, wrong, f"guarantee/counts-{row}")
         for what, wrong in (("one stream", kept_by_one_stream), ("no cap", all_kept))

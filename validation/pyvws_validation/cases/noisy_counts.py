@@ -53,7 +53,6 @@ _PAPER: Final = "canonne2020, theorem 7"
 _SEED: Final = 2**60 + 1
 _TESTED: Final = 2.0
 _NEARLY: Final = 0.985
-_BY_RHO: Final = 0.85  # The conversion from rho leaves so much of the claim unused, or less.
 
 TABLES: Final = tuple(
     table for size in range(3) for table in combinations_with_replacement(RECORDS, size)
@@ -261,7 +260,7 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     _losses("auto", measure=("auto",), bases=TABLES[:3]),
     _losses("auto-delta", measure=("auto",), bases=TABLES[:3], delta=DELTA),
     _losses("units", cap=2),
-    _losses("units-delta", _BY_RHO, cap=2, delta=DELTA),
+    _losses("units-delta", cap=2, delta=DELTA),
     _losses("slots", **_OF_SLOTS),
     _losses("slots-delta", delta=DELTA, **_OF_SLOTS),
     _losses("slots-replace", neighbours="replace", **{**_OF_SLOTS, "bases": ((), UNITS[1:3])}),

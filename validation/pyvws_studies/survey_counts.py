@@ -4,6 +4,10 @@ A population of four areas has a share of poor people in each. People are drawn 
 and poor ones less often, so their weights are larger: the design is informative. Each replicate is
 a sample, its release, and figures of the release beside those of the sample: the sum of all
 weights, and the shares of poor people by area, with intervals of the population.
+
+A second population has clusters, which differ in their share of poor people. A sample draws some
+clusters with replacement, and people within each as above. The cluster is a column like the others,
+and intervals of the share of poor people take it for one, or take records for independent.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result
 from pyvws.evaluation.published_table import tabulate
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.release.release import Release
 from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -37,9 +42,11 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "epsilon": 1.0,
     "delta": 1e-5,
     "datasets": 2,
+    "clusters": {"all": 300, "drawn": 30, "spread": 0.6, "epsilon": 4.0},
 }
 """`areas` are shares of the population, and `poor` those of poor people. Weights have the `spread`
-on the log scale, and those of the poor are exp(`tie`) times as large."""
+on the log scale, and those of the poor are exp(`tie`) times as large. Shares of `clusters` have a
+spread on the logit scale, and releases of their samples an epsilon of their own."""
 
 
 def keys(replicates: int) -> list[Key]:
@@ -60,27 +67,13 @@ def population(settings: Mapping[str, Any]) -> tuple[pl.DataFrame, Floats]:
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
-    """A sample and its release: a row for each area, and one for the sum of the weights."""
+    """Samples and their releases: a row for each area, the sum of the weights, and clusters."""
     people, weights = population(settings)
     rng = np.random.default_rng(seed)
     chances = (1.0 / weights) / (1.0 / weights).sum()
     at = rng.choice(len(chances), settings["n"], p=chances)
     sample = people[at.tolist()].with_columns(w=1.0 / (settings["n"] * chances[at]))
-    schema = Schema(
-        {
-            "area": Column(model="nominal", levels=tuple(settings["areas"])),
-            "poor": Column(model="nominal", levels=("no", "yes")),
-        },
-        weight="w",
-        weight_range=tuple(settings["weight_range"]),
-        weight_kind="design",
-    )
-    release = synthesize(
-        sample,
-        schema=schema,
-        mechanism=NoisyCounts(epsilon=settings["epsilon"], delta=settings["delta"]),
-        datasets=settings["datasets"],
-    )
+    release = _released(settings, sample, settings["epsilon"], area=settings["areas"])
     total = float(sample["w"].sum())
     rows = [
         {
@@ -104,7 +97,53 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
                     "within": float(one.lower <= truth <= one.upper),
                 }
             )
+    rows.append(_of_clusters(settings, rng))
     return Result([{"replicate": key[0], **row} for row in rows])
+
+
+def _released(
+    settings: Mapping[str, Any], sample: pl.DataFrame, epsilon: float, **levels: Any
+) -> Release:
+    """The release of a sample of poor people, with one more column by its levels."""
+    columns = {name: Column(model="nominal", levels=tuple(own)) for name, own in levels.items()}
+    schema = Schema(
+        {**columns, "poor": Column(model="nominal", levels=("no", "yes"))},
+        weight="w",
+        weight_range=tuple(settings["weight_range"]),
+        weight_kind="design",
+    )
+    mechanism = NoisyCounts(epsilon=epsilon, delta=settings["delta"])
+    return synthesize(sample, schema=schema, mechanism=mechanism, datasets=settings["datasets"])
+
+
+def _of_clusters(settings: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """The row of a sample of clusters: the share of poor people, with two kinds of intervals."""
+    own, n = settings["clusters"], settings["n"]
+    fixed, size = np.random.default_rng(settings["population_seed"]), settings["population"]
+    cluster = np.repeat(np.arange(own["all"]), size // own["all"])
+    logit = fixed.normal(0.0, own["spread"], own["all"])[cluster]
+    poor = fixed.random(len(cluster)) < 1.0 / (1.0 + np.exp(-logit))
+    odds = np.exp(-fixed.normal(0.0, settings["spread"], len(cluster)) - settings["tie"] * poor)
+    each, samples = n // own["drawn"], []
+    for number, place in enumerate(rng.integers(0, own["all"], own["drawn"])):
+        people = np.flatnonzero(cluster == place)
+        chances = odds[people] / odds[people].sum()
+        at = rng.choice(len(people), each, p=chances)
+        weights = own["all"] / own["drawn"] / (each * chances[at])
+        yes = np.where(poor[people[at]], "yes", "no")
+        samples.append(pl.DataFrame({"cluster": str(number), "poor": yes, "w": weights}))
+    sample = pl.concat(samples).with_columns(pl.col("w").clip(*settings["weight_range"]))
+    release = _released(settings, sample, own["epsilon"], cluster=map(str, range(own["drawn"])))
+    asked: Any = {"share": {"poor": ("no", "yes")}}
+    found = {}
+    for name, clusters in (("plain", None), ("within", "cluster")):
+        figures = tabulate(release, clusters=clusters, **asked).figures
+        (one,) = (x for x in figures if x.point == "yes")
+        found[name] = float(one.lower <= poor.mean() <= one.upper)
+    return {
+        **{"figure": "share of poor, clusters", "area": "", "truth": float(poor.mean())},
+        **{"sample": _share(sample), "estimate": one.estimate, "datasets": one.estimate, **found},
+    }
 
 
 def _frame(dataset: Any) -> pl.DataFrame:
@@ -118,13 +157,16 @@ def _share(people: pl.DataFrame) -> float:
 
 
 def lines(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
-    """A line for the sum of the weights, and one for each area.
+    """A line for the sum of the weights, one for each area, and one for clusters.
 
     `sample_error` and the other errors are root mean squares against the truth, of the sum against
     the sample's, as a share of it. `within` is the share of intervals that hold the truth, and
-    `within_3` that of sums within 3 % of the sample's.
+    `within_3` that of sums within 3 % of the sample's. `plain` is the share of intervals that do so
+    where records of clusters are taken for independent.
     """
-    rows = pl.DataFrame([row for result in results.values() for row in result.rows])
+    rows = pl.DataFrame(
+        [row for result in results.values() for row in result.rows], infer_schema_length=None
+    )
     found = []
     for (figure, area), own in sorted(rows.group_by(["figure", "area"])):
         sample, truth = own["sample"].to_numpy(), own["truth"].to_numpy()
@@ -142,6 +184,7 @@ def lines(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
                 **{"error": rms("estimate"), "error_of_datasets": rms("datasets")},
                 "within": np.nan if of_sum else float(np.mean(own["within"].to_numpy())),
                 "within_3": float(near.mean()) if of_sum else np.nan,
+                "plain": float(own["plain"].mean()) if "clusters" in figure else np.nan,  # type: ignore[arg-type]
             }
         )
     return found
@@ -154,12 +197,21 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         f"n {settings['n']:,}, epsilon {settings['epsilon']:g}, delta {settings['delta']:g}, "
         f"{found[0]['samples']} samples",
         left=["figure", "area"],
-        right=["sample's error", "error", "of datasets", "within", "within 3 % of the sample's"],
+        right=[
+            "sample's error",
+            "error",
+            "of datasets",
+            "within",
+            "within 3 % of the sample's",
+            "plain",
+        ],
     )
     for one in found:
-        numbers = ("sample_error", "error", "error_of_datasets", "within", "within_3")
+        numbers = ("sample_error", "error", "error_of_datasets", "within", "within_3", "plain")
         table.add_row(one["figure"], one["area"], *(f"{one[name]:.4g}" for name in numbers))
     text = (
+        f'Intervals of clusters are at epsilon {settings["clusters"]["epsilon"]:g}; "plain" ones '
+        "take their records for independent.",
         "Errors are root mean squares against the population; that of the sum of the weights is "
         "against the sample's, as a share of it. Intervals are those of counted figures, at 95 %.",
     )

@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.by_rule import counted_names
 from pyvws.mechanisms.counts.cliques import Clique, clique
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance, on_simplex
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.skips import rule_patterns
+from pyvws.mechanisms.counts.skips import Skip, rule_patterns
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
-from pyvws.mechanisms.counts.workload import Workload
+from pyvws.mechanisms.counts.workload import Workload, possible_cells
 from pyvws.posterior.cell_family import CountedTable, FittedFamily, fitted_family
 
 Integers = NDArray[np.signedinteger[Any]]
@@ -46,6 +47,7 @@ def within_reach(noisy: Measurements) -> Measurements:
     rules where these make too many patterns. The largest columns have their margins where all of
     them have too many codes.
     """
+    noisy = _where_seen(noisy)
     table, given = noisy.table, dict(noisy.table.given)
 
     def add(name: str) -> None:
@@ -67,6 +69,34 @@ def within_reach(noisy: Measurements) -> Measurements:
     if len(given) == len(table.given):
         return noisy
     return replace(noisy, table=replace(table, given=given))
+
+
+def _where_seen(noisy: Measurements) -> Measurements:
+    """The noisy counts without levels for other values, where their counts do not stand out.
+
+    Such a level is there whether or not a record has it, and noise would give it records. One that
+    rules or published totals give stays.
+    """
+    table, barred = noisy.table, dict[str, Skip]()
+    published = () if noisy.totals is None else noisy.totals.sets
+    given = {name for own in published for name in own.crossed.columns}
+    for name in counted_names(table.columns).values():
+        column, skip = table.columns[name], table.skips.get(name)
+        if name not in given and isinstance(level := column.column.outside, str):
+            code, (counts, deviation) = column.code_of(level), noisy.of_column(name)
+            ruled = skip is not None and code in skip.forced
+            if counts[code] < _STANDS_OUT * deviation and not ruled:
+                none = clique(table.columns, ())
+                barred[name] = Skip(none, np.full(1, -1, dtype=np.int32), (code,))
+    if not barred:
+        return noisy
+    skips = barred | table.skips
+    for name in {*barred} & {*table.skips}:
+        skips[name] = replace(skips[name], barred=(*skips[name].barred, *barred[name].barred))
+    left = [possible_cells(crossed, table.columns, barred) for crossed in table.cliques]
+    possible = table.possible & np.concatenate(left)
+    counts = np.where(possible, noisy.counts, 0)
+    return replace(noisy, table=replace(table, skips=skips, possible=possible), counts=counts)
 
 
 def _left(table: Workload, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -169,7 +199,8 @@ class _Rows:
     def of(cls, name: str, codes: Mapping[str, Codes], table: Workload, n: int) -> _Rows:
         own, skip = table.given[name], table.skips.get(name)
         combination = own.rows.cells(codes) if own.rows.columns else np.zeros(n, dtype=np.int64)
-        case = skip.rows.cells(codes) if skip is not None else np.zeros(n, dtype=np.int64)
+        ruled = skip is not None and skip.rows.columns
+        case = skip.rows.cells(codes) if ruled else np.zeros(n, dtype=np.int64)
         key = combination * (1 if skip is None else skip.rows.size) + case
         _, first, of_record, number = np.unique(
             key, return_index=True, return_inverse=True, return_counts=True

@@ -39,7 +39,7 @@ _OF_ZERO: Final = 0.01  # or 0 among larger numbers,
 _BESIDE: Final = 0.05  # and that it adds the bin beside those that do,
 _LAST: Final = 0.2  # or such a number beside those that do.
 _OF_RECORDS: Final = 0.25  # The share of the number of records in that of a column.
-_OF_THRESHOLDS: Final = 0.5  # The share of delta that thresholds take.
+_OF_THRESHOLDS: Final = 0.1  # The share of delta that thresholds take; noise has the rest.
 
 
 def buy_schema(

@@ -60,7 +60,7 @@ def test_a_level_without_records_gets_none_and_one_with_records_keeps_them(
     by_count = {
         name
         for name in noisy.table.columns
-        if noisy.of_column(name)[0][-1] < 2.0 * noisy.deviation_of_column(name)
+        if noisy.of_column(name)[0][-1] < 2.0 * noisy.of_column(name)[1]
     }
     assert barred == by_count
     assert ("a" not in barred) or not filled
@@ -106,5 +106,5 @@ def test_what_a_rule_or_a_published_total_gives_stays() -> None:
 def test_a_column_that_others_give_has_none_either(given_by: str) -> None:
     other = _noisy(1, 0, tables=(given_by,))
     k = [*other.table.columns].index(given_by[0])
-    seen = other.of_column(given_by[0])[0][-1] >= 2.0 * other.deviation_of_column(given_by[0])
+    seen = other.of_column(given_by[0])[0][-1] >= 2.0 * other.of_column(given_by[0])[1]
     assert (_others(other, k) == 0) == (not seen)

@@ -66,37 +66,29 @@ def within_reach(noisy: Measurements) -> Measurements:
     while sum(sizes.values()) > _MOST_CODES:
         add(max(sizes, key=lambda name: sizes[name]))
         sizes = {name: own.size for name, own in _left(table, given)[0].items()}
-    if len(given) == len(table.given):
-        return noisy
     return replace(noisy, table=replace(table, given=given))
 
 
 def _where_seen(noisy: Measurements) -> Measurements:
     """The noisy counts without levels for other values, where their counts do not stand out.
 
-    Such a level is there whether or not a record has it, and noise would give it records. One that
-    rules or published totals give stays.
+    Such a level is there whether or not a record has it, and noise would give it records. Columns
+    with rules or published totals keep theirs.
     """
     table, barred = noisy.table, dict[str, Skip]()
     published = () if noisy.totals is None else noisy.totals.sets
-    given = {name for own in published for name in own.crossed.columns}
+    kept = {*table.skips}.union(*(own.crossed.columns for own in published))
     for name in counted_names(table.columns).values():
-        column, skip = table.columns[name], table.skips.get(name)
-        if name not in given and isinstance(level := column.column.outside, str):
+        column = table.columns[name]
+        if name not in kept and isinstance(level := column.column.outside, str):
             code, (counts, deviation) = column.code_of(level), noisy.of_column(name)
-            ruled = skip is not None and code in skip.forced
-            if counts[code] < _STANDS_OUT * deviation and not ruled:
+            if counts[code] < _STANDS_OUT * deviation:
                 none = clique(table.columns, ())
                 barred[name] = Skip(none, np.full(1, -1, dtype=np.int32), (code,))
-    if not barred:
-        return noisy
-    skips = barred | table.skips
-    for name in {*barred} & {*table.skips}:
-        skips[name] = replace(skips[name], barred=(*skips[name].barred, *barred[name].barred))
     left = [possible_cells(crossed, table.columns, barred) for crossed in table.cliques]
     possible = table.possible & np.concatenate(left)
-    counts = np.where(possible, noisy.counts, 0)
-    return replace(noisy, table=replace(table, skips=skips, possible=possible), counts=counts)
+    table = replace(table, skips=barred | {**table.skips}, possible=possible)
+    return replace(noisy, table=table, counts=np.where(possible, noisy.counts, 0))
 
 
 def _left(table: Workload, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -162,10 +162,6 @@ class Measurements:
                 summed, precision = summed + weight * own.sum(axis=others), precision + weight
         return (summed / precision, precision**-0.5) if precision else (summed, 0.0)
 
-    def deviation_of_column(self, name: str) -> float:
-        """The standard deviation of the noise of a column's counts, as in `of_column`."""
-        return self.of_column(name)[1]
-
 
 def counts_columns(noisy: Measurements) -> dict[str, Any]:
     """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""

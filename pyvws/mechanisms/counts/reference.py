@@ -200,7 +200,7 @@ class ReferencePrior:
         variance = self._variance
         measured, margins, sizes = variance > 0.0, self.counts.margins, self.counts.sizes
         names = self.counts.noisy.table.columns
-        deviations = [self.counts.noisy.deviation_of_column(name) for name in names]
+        deviations = [self.counts.noisy.of_column(name)[1] for name in names]
         of_code = np.repeat(np.square(deviations), sizes)[:, None]
         of_row = expected / (self._n * margins[:, None])
         others = np.repeat(sizes, sizes)[None, :]

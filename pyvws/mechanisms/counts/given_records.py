@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.by_rule import counted_names
 from pyvws.mechanisms.counts.cliques import Clique, clique
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.differences import Difference
@@ -78,13 +77,12 @@ def _where_seen(noisy: Measurements) -> Measurements:
     table, barred = noisy.table, dict[str, Skip]()
     published = () if noisy.totals is None else noisy.totals.sets
     kept = {*table.skips}.union(*(own.crossed.columns for own in published))
-    for name in counted_names(table.columns).values():
-        column = table.columns[name]
-        if name not in kept and isinstance(level := column.column.outside, str):
-            code, (counts, deviation) = column.code_of(level), noisy.of_column(name)
+    for name, own in table.columns.items():
+        if name not in kept and isinstance(level := own.column.outside, str):
+            code, (counts, deviation) = own.parts.index(level), noisy.of_column(name)
             if counts[code] < _STANDS_OUT * deviation:
-                none = clique(table.columns, ())
-                barred[name] = Skip(none, np.full(1, -1, dtype=np.int32), (code,))
+                none, forced = clique(table.columns, ()), np.full(1, -1, dtype=np.int32)
+                barred[name] = Skip(none, forced, (code,))
     left = [possible_cells(crossed, table.columns, barred) for crossed in table.cliques]
     possible = table.possible & np.concatenate(left)
     table = replace(table, skips=barred | {**table.skips}, possible=possible)

@@ -117,7 +117,7 @@ class NoisyCountsRun(DrawSource):
         column = self.noisy.table.columns.get(name)
         if column is None or not np.isfinite(column.edges).any():
             return None
-        return CellNoise(column.edges, self.noisy.deviation_of_column(name))
+        return CellNoise(column.edges, self.noisy.of_column(name)[1])
 
     def figures(self) -> dict[str, Any]:
         return {

@@ -39,7 +39,7 @@ _OF_ZERO: Final = 0.01  # or 0 among larger numbers,
 _BESIDE: Final = 0.05  # and that it adds the bin beside those that do,
 _LAST: Final = 0.2  # or such a number beside those that do.
 _OF_RECORDS: Final = 0.25  # The share of the number of records in that of a column.
-_OF_THRESHOLDS: Final = 0.5  # The share of delta that thresholds take.
+_OF_THRESHOLDS: Final = 0.1  # The share of delta that thresholds take; noise has the rest.
 
 
 def buy_schema(
@@ -219,11 +219,11 @@ class _Purchase:
             goods[_of_cuts(name)] = {"scale": seller.scale(_of_cuts(name))}
         word = {}
         for name, column in columns.items():
-            said = {**self.asked.columns[name].given}
-            own_words = [n for n in said if n not in self.asked.columns[name].private]
-            word[name] = tuple(n for n in own_words if n in column.given)
+            asked = self.asked.columns[name]
+            said = [n for n in asked.given if n not in asked.private]
+            word[name] = tuple(n for n in said if n in column.given)
             if name in self.columns:
-                bought = [n for n in column.given if n not in (*own_words, "outside", "note")]
+                bought = [n for n in column.given if n not in (*said, "outside", "note")]
                 entries[name] = tuple(bought)
         paid = PaidSchema(
             name=secrets.token_hex(16),

@@ -151,7 +151,7 @@ def test_the_weight_follows_from_noisy_counts() -> None:
     alike, permuted = _table(3, 4_000), _table(4, 4_000, 0.0)
     near = _prior(alike)
     assert near.explained > 0.9
-    assert 0.2 < near.kappa <= 0.5
+    assert 0.2 < near.kappa <= 1.0
     assert near.contradicted == []
     worthless = _prior(permuted)
     assert abs(worthless.explained) < 0.1

@@ -8,6 +8,7 @@ budget. By a steward's word the schema has all but levels and ranges, without it
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,8 +20,9 @@ import polars as pl
 from pyvws._base.checks import whole_number
 from pyvws.errors import InputError, MisfitWarning
 from pyvws.evaluation.k_marginal import k_marginal
+from pyvws.privacy.budget import Budget
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.synthesis.private_schema import buy_schema
+from pyvws.synthesis.private_schema import buy_schema, cost_of_schema
 from pyvws.tables.files.example import example_schema
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
@@ -30,8 +32,10 @@ from pyvws_studies.whole_tables import DATASETS, DESIGNS
 
 BUDGET: Final = (1.0, 1e-6)
 """Epsilon and delta of schema and run together."""
-SPLITS: Final = ((0.1, 1.0), (0.2, 0.995), (0.3, 0.967))
-"""Epsilon of the schema and of the run, at half of delta each: together they are within budget."""
+SPLITS: Final = (0.1, 0.2, 0.3)
+"""Epsilons of the schema. The run has what then is left of the budget."""
+
+_OF_SCHEMA: Final = 0.2  # The share of delta.
 
 _PRIVATE: Final[dict[str, Any]] = {"levels": "private", "range": "private"}
 _MONEY: Final[dict[str, Any]] = {
@@ -181,13 +185,28 @@ def run(
         listener.line(f"  {name}, {share:g}: {mean:.1f}")
 
     add("by hand", 0.0, [own.hand] * runs, BUDGET)
-    for share, left in SPLITS:
-        given: dict[str, Any] = {"epsilon": share, "delta": delta / 2.0}
-        add("by hand, what is left", share, [own.hand] * runs, (left, delta / 2.0))
-        for name, known in (("a steward's word", own.known), ("no word", None)):
-            schemas = [buy_schema(frame, known=known, **given) for _ in range(runs)]
-            add(name, share, schemas, (left, delta / 2.0))
+    for share in SPLITS:
+        given: dict[str, Any] = {"epsilon": share, "delta": delta * _OF_SCHEMA}
+        bought = {
+            name: [buy_schema(frame, known=known, **given) for _ in range(runs)]
+            for name, known in (("a steward's word", own.known), ("no word", None))
+        }
+        left = min(_left(schemas[0]) for schemas in bought.values()), delta * (1.0 - _OF_SCHEMA)
+        add("by hand, what is left", share, [own.hand] * runs, left)
+        for name, schemas in bought.items():
+            add(name, share, schemas, left)
     return SchemaStudy(len(frame), runs, rows)
+
+
+def _left(schema: Schema) -> float:
+    """The largest epsilon of a run, in thousandths, within the budget with a schema's own."""
+
+    def together(thousandths: int) -> float:
+        delta = BUDGET[1] * (1.0 - _OF_SCHEMA)
+        run = Budget(epsilon=thousandths / 1000, delta=delta, neighbours="loo", adaptive=True)
+        return float(cost_of_schema(schema.paid, run)["together"])
+
+    return bisect_right(range(1, 1 + round(1000 * BUDGET[0])), BUDGET[0], key=together) / 1000
 
 
 _SHOWN: Final = {

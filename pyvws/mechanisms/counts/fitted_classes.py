@@ -184,17 +184,8 @@ class PenalisedCounts:
     def margins(self) -> Floats:
         """Shares (sum of L,) of each column's codes, by all sets that have it by its own codes."""
         found = []
-        for name, column in self.table.columns.items():
-            summed, precision = np.zeros(column.size), 0.0
-            for q, crossed in enumerate(self.table.cliques):
-                if name in crossed.columns and name not in crossed.groups:
-                    axis = crossed.columns.index(name)
-                    others = tuple(i for i in range(len(crossed.sizes)) if i != axis)
-                    low, high = self.table.offsets[q : q + 2]
-                    counts = self.noisy.counts[low:high].reshape(crossed.sizes).sum(axis=others)
-                    weight = column.size / (crossed.size * self.noisy.deviations[q] ** 2)
-                    summed, precision = summed + weight * counts, precision + weight
-            own = on_simplex(summed / precision, self.noisy.records) + _HALF
+        for name in self.table.columns:
+            own = on_simplex(self.noisy.of_column(name)[0], self.noisy.records) + _HALF
             found.append(own / own.sum())
         return np.concatenate(found)
 

@@ -24,9 +24,9 @@ from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance, on_simplex
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.skips import rule_patterns
+from pyvws.mechanisms.counts.skips import Skip, rule_patterns
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
-from pyvws.mechanisms.counts.workload import Workload
+from pyvws.mechanisms.counts.workload import Workload, possible_cells
 from pyvws.posterior.cell_family import CountedTable, FittedFamily, fitted_family
 
 Integers = NDArray[np.signedinteger[Any]]
@@ -46,6 +46,7 @@ def within_reach(noisy: Measurements) -> Measurements:
     rules where these make too many patterns. The largest columns have their margins where all of
     them have too many codes.
     """
+    noisy = _where_seen(noisy)
     table, given = noisy.table, dict(noisy.table.given)
 
     def add(name: str) -> None:
@@ -64,9 +65,28 @@ def within_reach(noisy: Measurements) -> Measurements:
     while sum(sizes.values()) > _MOST_CODES:
         add(max(sizes, key=lambda name: sizes[name]))
         sizes = {name: own.size for name, own in _left(table, given)[0].items()}
-    if len(given) == len(table.given):
-        return noisy
     return replace(noisy, table=replace(table, given=given))
+
+
+def _where_seen(noisy: Measurements) -> Measurements:
+    """The noisy counts without levels for other values, where their counts do not stand out.
+
+    Such a level is there whether or not a record has it, and noise would give it records. Columns
+    with rules or published totals keep theirs.
+    """
+    table, barred = noisy.table, dict[str, Skip]()
+    published = () if noisy.totals is None else noisy.totals.sets
+    kept = {*table.skips}.union(*(own.crossed.columns for own in published))
+    for name, own in table.columns.items():
+        if name not in kept and isinstance(level := own.column.outside, str):
+            code, (counts, deviation) = own.parts.index(level), noisy.of_column(name)
+            if counts[code] < _STANDS_OUT * deviation:
+                none, forced = clique(table.columns, ()), np.full(1, -1, dtype=np.int32)
+                barred[name] = Skip(none, forced, (code,))
+    left = [possible_cells(crossed, table.columns, barred) for crossed in table.cliques]
+    possible = table.possible & np.concatenate(left)
+    table = replace(table, skips=barred | {**table.skips}, possible=possible)
+    return replace(noisy, table=table, counts=np.where(possible, noisy.counts, 0))
 
 
 def _left(table: Workload, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -169,7 +189,8 @@ class _Rows:
     def of(cls, name: str, codes: Mapping[str, Codes], table: Workload, n: int) -> _Rows:
         own, skip = table.given[name], table.skips.get(name)
         combination = own.rows.cells(codes) if own.rows.columns else np.zeros(n, dtype=np.int64)
-        case = skip.rows.cells(codes) if skip is not None else np.zeros(n, dtype=np.int64)
+        ruled = skip is not None and skip.rows.columns
+        case = skip.rows.cells(codes) if ruled else np.zeros(n, dtype=np.int64)
         key = combination * (1 if skip is None else skip.rows.size) + case
         _, first, of_record, number = np.unique(
             key, return_index=True, return_inverse=True, return_counts=True

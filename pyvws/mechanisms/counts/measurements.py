@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -148,17 +147,20 @@ class Measurements:
         counts = self.counts[low:high].astype(np.float64).reshape(crossed.sizes).sum(axis=others)
         return counts, float(self.deviations[q]) ** 2 * (high - low) / counts.size
 
-    def deviation_of_column(self, name: str) -> float:
-        """The standard deviation of the noise of a column's counts, by all sets that have it.
+    def of_column(self, name: str) -> tuple[Floats, float]:
+        """A column's counts (L,) by all sets that have it, and the deviation of their noise.
 
-        In records; 0 where no set has the column by its own codes.
+        In records. The deviation is 0 where no set has the column by its own codes.
         """
-        of_sets = [
-            float(self.deviations[q]) ** 2 * crossed.size / self.table.columns[name].size
-            for q, crossed in enumerate(self.table.cliques)
-            if name in crossed.columns and name not in crossed.groups
-        ]
-        return math.sqrt(1.0 / sum(1.0 / variance for variance in of_sets)) if of_sets else 0.0
+        size = self.table.columns[name].size
+        summed, precision = np.zeros(size), 0.0
+        for q, crossed in enumerate(self.table.cliques):
+            if name in crossed.columns and name not in crossed.groups:
+                others = tuple(i for i, one in enumerate(crossed.columns) if one != name)
+                own = self.counts[slice(*self.table.offsets[q : q + 2])].reshape(crossed.sizes)
+                weight = size / (crossed.size * float(self.deviations[q]) ** 2)
+                summed, precision = summed + weight * own.sum(axis=others), precision + weight
+        return (summed / precision, precision**-0.5) if precision else (summed, 0.0)
 
 
 def counts_columns(noisy: Measurements) -> dict[str, Any]:

@@ -11,10 +11,9 @@ again. So the prior says nothing of margins, which the noisy counts have already
 
 kappa follows from the noisy counts S. Beside a table M of a pair's expected counts their squares
 sum (S - M)^2 exceed those of noise by X(M). The reference explains the share 1 - X(ref) / X(ind) of
-the dependence, where "ind" are products of margins. kappa is half of that share, times
+the dependence, where "ind" are products of margins. kappa is that share, times
 sum_q n (1 - sum_c m_c^2) / X(ref) or 1: a reference is worth as many records as have a sampling
-error of that size. The half is for differences that lie in few large cells. kappa is 0 where X(ind)
-is not above 3 of its standard deviations.
+error of that size. kappa is 0 where X(ind) is not above 3 of its standard deviations.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ from pyvws.tables.files.public import PublicTable
 
 _RAKED: Final = 40  # Passes over the columns,
 _RAKED_IN_FIT: Final = 2  # and each time that a fit has read all records.
-_HALF: Final = 0.5
 _CLEAR: Final = 3.0  # Standard deviations.
 _BATCH: Final = 2000  # Distinct records that one step of a fit reads.
 _MOST: Final = 200_000  # Distinct records that a fit reads at all; of more, the most frequent ones.
@@ -202,7 +200,7 @@ class ReferencePrior:
         variance = self._variance
         measured, margins, sizes = variance > 0.0, self.counts.margins, self.counts.sizes
         names = self.counts.noisy.table.columns
-        deviations = [self.counts.noisy.deviation_of_column(name) for name in names]
+        deviations = [self.counts.noisy.of_column(name)[1] for name in names]
         of_code = np.repeat(np.square(deviations), sizes)[:, None]
         of_row = expected / (self._n * margins[:, None])
         others = np.repeat(sizes, sizes)[None, :]
@@ -257,11 +255,11 @@ class ReferencePrior:
 
     @cached_property
     def kappa(self) -> float:
-        """How many records the prior counts as, for each record to make; in [0, 1/2]."""
+        """How many records the prior counts as, for each record to make; in [0, 1]."""
         if self.explained <= 0.0:
             return 0.0
         sampling, gap = float(self._sampling.sum()), float(self._gaps.sum())
-        return _HALF * self.explained * (min(1.0, sampling / gap) if gap > 0.0 else 1.0)
+        return self.explained * (min(1.0, sampling / gap) if gap > 0.0 else 1.0)
 
     @cached_property
     def contradicted(self) -> list[str]:

@@ -160,7 +160,7 @@ def rule_patterns(
                     parent: np.full_like(codes, left[parent].argmax())
                     for parent in skip.rows.columns
                 }
-                own = skip.keeps(parents, codes)
+                own = skip.keeps({**parents, name: codes}, codes)
             for group in np.unique(alike[own]):
                 wider.append({**left, name: own & (alike == group)})
         found = wider

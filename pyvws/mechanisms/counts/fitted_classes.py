@@ -39,7 +39,9 @@ from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
 
 _FITS: Final = 4
-_STEPS: Final = 300
+_MOST_STEPS: Final = 300
+_LEAST_STEPS: Final = 60
+_OF_STEPS: Final = 60.0  # Steps where the noise of a set's counts adds up to all records.
 _STEP: Final = 0.3  # Of a logit, at its largest.
 _RISING: Final = 20  # Steps until it is so large; it falls as a cosine to
 _LAST: Final = 0.02  # this part.
@@ -121,12 +123,12 @@ def one_fit(
     start = counts.start(classes, rng)
     means, squares = start.zeros(), start.zeros()
     at, prior = start, further.batches(rng) if further is not None and further.kappa else None
-    for step in range(1, _STEPS + 1):
+    for step in range(1, counts.steps + 1):
         _, slopes = counts.penalised(at)
         if prior is not None:
             of_shares, of_codes = prior.at(_softmax(at.shares), counts.profiles(at.codes))
             slopes = slopes[0] + of_shares, slopes[1] + of_codes * (at.prior > 0.0)
-        falling = 0.5 * (1.0 + np.cos(np.pi * step / _STEPS)) + _LAST
+        falling = 0.5 * (1.0 + np.cos(np.pi * step / counts.steps)) + _LAST
         length = _STEP * min(1.0, step / _RISING) * falling
         for x, slope, mean, square in zip(at[:2], slopes, means, squares, strict=True):
             mean += (1.0 - _MEAN) * (slope - mean)
@@ -197,6 +199,13 @@ class PenalisedCounts:
             own = on_simplex(summed / precision, self.noisy.records) + _HALF
             found.append(own / own.sum())
         return np.concatenate(found)
+
+    @cached_property
+    def steps(self) -> int:
+        """How many steps a fit takes: fewer where the noise is large, which more steps would fit."""
+        of_sets = self.noisy.deviations * self.table.sizes / max(1, self.noisy.records)
+        wanted = _OF_STEPS / np.sqrt(np.mean(of_sets))
+        return int(np.clip(wanted, _LEAST_STEPS, _MOST_STEPS))
 
     def start(self, classes: int, rng: np.random.Generator) -> Logits:
         """Where a fit begins: classes of each pattern by its share, near the margins."""

@@ -208,7 +208,7 @@ class PenalisedCounts:
 
     @cached_property
     def steps(self) -> int:
-        """How many steps a fit takes: fewer where the noise is large, which more steps would fit."""
+        """The steps of a fit: fewer where noise is large, which more steps would fit."""
         of_sets = self.noisy.deviations * self.table.sizes / max(1, self.noisy.records)
         wanted = _OF_STEPS / np.sqrt(np.mean(of_sets))
         return int(np.clip(wanted, _LEAST_STEPS, _MOST_STEPS))

@@ -39,7 +39,9 @@ from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
 
 _FITS: Final = 4
-_STEPS: Final = 300
+_MOST_STEPS: Final = 300
+_LEAST_STEPS: Final = 60
+_OF_STEPS: Final = 60.0  # Steps where the noise of a set's counts adds up to all records.
 _STEP: Final = 0.3  # Of a logit, at its largest.
 _RISING: Final = 20  # Steps until it is so large; it falls as a cosine to
 _LAST: Final = 0.02  # this part.
@@ -49,6 +51,7 @@ _SPREAD: Final = 0.5  # Of the logits that a fit begins with.
 _SMOOTH: Final = 0.2  # Scales of the noise within which Laplace's log density is round.
 _OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
+_FEW: Final = 10  # The square of all codes has so many times the cells of the few pairs in it.
 _NONE: Final = -np.inf  # The logit of a code that rules bar.
 MOST_CELLS: Final = 200_000
 """Cells of the sets that are no plain pairs, at most, for a fit."""
@@ -121,12 +124,12 @@ def one_fit(
     start = counts.start(classes, rng)
     means, squares = start.zeros(), start.zeros()
     at, prior = start, further.batches(rng) if further is not None and further.kappa else None
-    for step in range(1, _STEPS + 1):
+    for step in range(1, counts.steps + 1):
         _, slopes = counts.penalised(at)
         if prior is not None:
             of_shares, of_codes = prior.at(_softmax(at.shares), counts.profiles(at.codes))
             slopes = slopes[0] + of_shares, slopes[1] + of_codes * (at.prior > 0.0)
-        falling = 0.5 * (1.0 + np.cos(np.pi * step / _STEPS)) + _LAST
+        falling = 0.5 * (1.0 + np.cos(np.pi * step / counts.steps)) + _LAST
         length = _STEP * min(1.0, step / _RISING) * falling
         for x, slope, mean, square in zip(at[:2], slopes, means, squares, strict=True):
             mean += (1.0 - _MEAN) * (slope - mean)
@@ -151,7 +154,10 @@ class Logits(NamedTuple):
 
 
 class PenalisedCounts:
-    """What a fit minimises: plain pairs of columns in one square matrix, then the other sets."""
+    """What a fit minimises: plain pairs of columns in one square matrix, then the other sets.
+
+    Few pairs are among the other sets.
+    """
 
     def __init__(self, noisy: Measurements) -> None:
         self.noisy, self.table = noisy, noisy.table
@@ -165,16 +171,18 @@ class PenalisedCounts:
         self.precision = np.zeros_like(self.square)
         self.gap, self.slope = np.empty_like(self.square), np.empty_like(self.square)
         self.others: list[tuple[Clique, Floats, Floats]] = []
+        pairs = [crossed for crossed in noisy.table.cliques if is_pair(crossed)]
+        self.in_square = _FEW * sum(crossed.size for crossed in pairs) > self.square.size
         for q, crossed in enumerate(noisy.table.cliques):
             own = slice(*noisy.table.offsets[q : q + 2])
-            shape = crossed.sizes if is_pair(crossed) else (-1, crossed.sizes[-1])
+            shape = -1, crossed.sizes[-1]
             S = noisy.counts[own].astype(np.float64).reshape(shape)
             weights = self.weights[own].reshape(shape)
             if is_pair(crossed):
                 a, b = (self._codes(name) for name in crossed.columns)
                 self.square[a, b], self.square[b, a] = S, S.T
                 self.precision[a, b], self.precision[b, a] = weights, weights.T
-            else:
+            if not (self.in_square and is_pair(crossed)):
                 self.others.append((crossed, S, weights))
 
     def _codes(self, name: str) -> slice:
@@ -189,11 +197,23 @@ class PenalisedCounts:
             found.append(own / own.sum())
         return np.concatenate(found)
 
+    @cached_property
+    def steps(self) -> int:
+        """The steps of a fit: fewer where noise is large, which more steps would fit."""
+        of_sets = self.noisy.deviations * self.table.sizes / max(1, self.noisy.records)
+        wanted = _OF_STEPS / np.sqrt(np.mean(of_sets))
+        return int(np.clip(wanted, _LEAST_STEPS, _MOST_STEPS))
+
+    @cached_property
+    def patterns(self) -> tuple[NDArray[np.bool_], Floats]:
+        """The patterns (P, sum of L) of codes that rules leave, and their shares (P,)."""
+        patterns = rule_patterns(self.table.columns, self.table.skips)
+        assert patterns is not None
+        return patterns, _shares_of_patterns(patterns, self.margins, self.offsets)
+
     def start(self, classes: int, rng: np.random.Generator) -> Logits:
         """Where a fit begins: classes of each pattern by its share, near the margins."""
-        patterns, margins = rule_patterns(self.table.columns, self.table.skips), self.margins
-        assert patterns is not None
-        share = _shares_of_patterns(patterns, margins, self.offsets)
+        (patterns, share), margins = self.patterns, self.margins
         number = np.maximum(1, np.rint(classes * share)).astype(np.intp)
         left = np.repeat(patterns, number, axis=0)
         logits = np.log(margins) + _SPREAD * rng.standard_normal(left.shape)
@@ -222,11 +242,13 @@ class PenalisedCounts:
     def penalised(self, at: Logits) -> tuple[float, tuple[Floats, Floats]]:
         """The value to minimise, and its slopes by the logits of shares and of codes."""
         n, pi, phi = float(self.noisy.records), _softmax(at.shares), self.profiles(at.codes)
-        gap = np.matmul((phi * (n * pi)[:, None]).T, phi, out=self.gap)
-        gap -= self.square
-        loss, slope = self._loss(gap, self.precision, self.slope)
-        by_code = phi @ slope
-        of_class, loss = 0.5 * (phi * by_code).sum(axis=1), 0.5 * loss
+        loss, by_code, of_class = 0.0, np.zeros_like(phi), np.zeros_like(pi)
+        if self.in_square:
+            gap = np.matmul((phi * (n * pi)[:, None]).T, phi, out=self.gap)
+            gap -= self.square
+            loss, slope = self._loss(gap, self.precision, self.slope)
+            by_code = phi @ slope
+            of_class, loss = 0.5 * (phi * by_code).sum(axis=1), 0.5 * loss
         for crossed, S, weights in self.others:
             parts = [self._grouped(phi, crossed, name) for name in crossed.columns]
             products = _products(parts[:-1], len(pi))
@@ -237,8 +259,8 @@ class PenalisedCounts:
             of_class += (ahead * products[-1]).sum(axis=1)
             for before, part in zip(products[-2::-1], parts[-2::-1], strict=True):
                 ahead = ahead.reshape(len(pi), -1, part.shape[1])
-                slopes.append(np.einsum("hsg,hs->hg", ahead, before))
-                ahead = np.einsum("hsg,hg->hs", ahead, part)
+                slopes.append(np.matmul(before[:, None, :], ahead)[:, 0])
+                ahead = np.matmul(ahead, part[:, :, None])[:, :, 0]
             for name, of_part in zip(crossed.columns, slopes[::-1], strict=True):
                 groups = crossed.groups.get(name)
                 own_codes = of_part if groups is None else of_part[:, groups.group_of_code]

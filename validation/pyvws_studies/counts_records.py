@@ -2,7 +2,7 @@
 
 The population is ma2019.csv by its ten columns of `pyvws_studies.whole_tables`. Databases are drawn
 from it with replacement, and counted and made into datasets by fits as in
-`pyvws_studies.counts_coverage`, whose kinds of figures these are. Beside them stand the
+`pyvws_studies.counts_databases`, whose kinds of figures these are. Beside them stand the
 coefficients of three regressions, and the k-marginal score of a dataset's pairs against its
 database. Figures come by the datasets alone, and as `pyvws.tabulate` gives them: by the counts
 where they were counted. Noise is fresh, so a second study prints other last digits.
@@ -32,7 +32,7 @@ from pyvws.mechanisms.counts.workload import Workload, workload
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws_studies._report import table_of
-from pyvws_studies.counts_coverage import SETTINGS, Database, Population
+from pyvws_studies.counts_databases import SETTINGS, Database, Population
 from pyvws_studies.noisy_counts import REGRESSIONS, regression_of
 from pyvws_studies.whole_tables import DESIGNS
 
@@ -73,9 +73,8 @@ def run(file: Path, *, seed: int, databases: int = 30, listener: Listener = SILE
             stream = np.random.SeedSequence([seed, number, one])
             own = Database.drawn(SETTINGS, population, table, each, stream)
             for row in own.coverage(SETTINGS, population, table):
-                if row["method"] in ("fits", "counted"):
-                    place = (row["method"], row["of"], row["kind"])
-                    held.setdefault(place, []).append(row["within"])
+                place = (row["method"], row["of"], row["kind"])
+                held.setdefault(place, []).append(row["within"])
             for of in OF:
                 margins = _margins(own, population, table, of)
                 held.setdefault(("counted", of, "margin"), []).append(margins)

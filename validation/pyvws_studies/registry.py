@@ -36,10 +36,6 @@ STUDIES: Final[dict[str, StudyEntry]] = {
         "Lipschitz bounds over repeated databases and their sizes (2024 paper, 6; slides)",
         "pyvws_studies.contraction",
     ),
-    "counts-coverage": StudyEntry(
-        "Coverage and width of intervals from noisy counts, over repeated databases",
-        "pyvws_studies.counts_coverage",
-    ),
     "survey-counts": StudyEntry(
         "Totals, means of areas and intervals from weighted counts, over repeated samples",
         "pyvws_studies.survey_counts",

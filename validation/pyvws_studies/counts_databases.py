@@ -1,33 +1,28 @@
 """How often 95 % intervals from noisy counts hold the truth, over repeated databases.
 
-The population has categories, whose shares in all cells are known. Each column depends on two
-columns before it, so no product of pairs gives the population. Each replicate draws databases of n
-records, counts them under fresh noise with a noisy n, and makes datasets of the counts by fits of
-their own, as a run does. What is counted are all pairs, or the pairs of the first column alone,
-which leaves other pairs to the model. No triple is counted.
+Databases of n records are drawn from a population whose shares in all cells are known. They are
+counted under fresh noise with a noisy n, and datasets are made of the counts by fits of their own,
+as a run does. No triple is counted.
 
 Figures are the shares of cells of margins, pairs and triples. Their truth is the population's
 share, or that of the confidential table. Pairs of cells whose share is two points or more off the
-product of their margins are strong pairs, and stand apart too. Beside the intervals of the
-combining rules [rubin1987] stand those of the confidential records, and those of one imputed
-dataset which takes it for data. Those of the noisy counts come by least squares, without a model.
+product of their margins are strong pairs, and stand apart too. Intervals are those of the combining
+rules [rubin1987], and those of the noisy counts by least squares, without a model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
 
 from pyvws._base.checks import Floats
-from pyvws._base.resumable_jobs import Key, Result, whole_seed
+from pyvws._base.resumable_jobs import whole_seed
 from pyvws.evaluation.combining_rules import OF, combine
 from pyvws.evaluation.counted_cells import counted_cells
 from pyvws.mechanisms.counts.coding import Codes
@@ -38,39 +33,20 @@ from pyvws.mechanisms.counts.measurements import (
     bought_tables,
     count_noise,
 )
-from pyvws.mechanisms.counts.workload import OF_ALL, Workload, workload
+from pyvws.mechanisms.counts.workload import OF_ALL, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.privacy.seller import Seller
-from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_studies._report import terminal_table, write_report
-from pyvws_studies.replicates import ReplicatedStudy, Report
 
 SETTINGS: Final[Mapping[str, Any]] = {
-    "levels": {"a": 6, "b": 4, "c": 5, "d": 2},
-    "population_seed": 2022,
-    "concentration": 1.5,
-    "runs": [
-        {"n": 1_000, "epsilon": 1.0, "delta": 1e-5},
-        {"n": 1_000, "epsilon": 4.0, "delta": 1e-5},
-        {"n": 1_000, "epsilon": 1.0, "delta": 0.0},
-        {"n": 7_634, "epsilon": 1.0, "delta": 1e-5, "every": 3},
-        {"n": 7_634, "epsilon": 4.0, "delta": 1e-5, "every": 3},
-    ],
-    "measure": {"all_pairs": ["pairs"], "pairs_of_a": ["a:b", "a:c", "a:d"]},
     "least_share": 0.02,
     "strong": 0.02,
     "datasets": 20,
     "classes": 30,
     "level": 0.95,
 }
-"""Shares of columns given two others are Dirichlet draws of `concentration`, by `population_seed`.
-`least_share` is the smallest share of the population that counts as a figure, and `strong` the
-least distance from the product of the margins that makes a pair a strong one. A run that takes long
-has `every`: it takes each such replicate alone."""
-
-KINDS: Final = ("margin", "measured pair", "strong pair", "other pair", "triple")
-METHODS: Final = ("fits", "counted", "confidential", "one dataset")
+"""`least_share` is the smallest share of the population that counts as a figure, and `strong` the
+least distance from the product of the margins that makes a pair a strong one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,41 +83,6 @@ class Population:
         return np.asarray(summed.reshape(own))
 
 
-def population(settings: Mapping[str, Any]) -> Population:
-    """The made population: each column depends on the two before."""
-    rng = np.random.default_rng(settings["population_seed"])
-    sizes = list(settings["levels"].values())
-    joint = rng.dirichlet(np.full(sizes[0], 3.0))
-    for k, size in enumerate(sizes[1:], start=1):
-        parents = sizes[:k][-2:]
-        shares = rng.dirichlet(np.full(size, settings["concentration"]), parents)
-        joint = joint[..., None] * shares.reshape([1] * (k - len(parents)) + [*parents, size])
-    codes = np.column_stack([axis.ravel() for axis in np.indices(sizes, dtype=np.int32)])
-    return Population(_schema(settings), codes, joint.ravel() / joint.sum())
-
-
-def keys(settings: Mapping[str, Any], replicates: int) -> list[Key]:
-    """A key for each database: run, what is counted, and replicate."""
-    return [
-        (run, name, number)
-        for number in range(1, replicates + 1)
-        for run, each in enumerate(settings["runs"])
-        if number % each.get("every", 1) == 0
-        for name in settings["measure"]
-    ]
-
-
-def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
-    """Coverage and width of all kinds of figures, on one database."""
-    run, name = _budget(settings["runs"][key[0]]), str(key[1])
-    whole = population(settings)
-    table = workload(whole.schema, settings["measure"][name])
-    database = Database.drawn(settings, whole, table, run, seed)
-    rows = database.coverage(settings, whole, table)
-    place = {**run, "noise": database.noise, "measure": name, "replicate": key[2]}
-    return Result([{**place, **row} for row in rows])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Database:
     """Records (n, K) of a population, their noisy counts, and datasets of these by the method."""
@@ -170,11 +111,6 @@ class Database:
         asked["seed"] = whole_seed(seed.spawn(1)[0])
         return cls(records, noisy, {"fits": drawn_fits(noisy, **asked).codes})
 
-    @property
-    def noise(self) -> float:
-        """The mean deviation of a count's noise, as a share of n."""
-        return float(self.noisy.deviations.mean()) / len(self.records)
-
     def coverage(
         self, settings: Mapping[str, Any], whole: Population, table: Workload
     ) -> Iterator[dict[str, Any]]:
@@ -182,20 +118,6 @@ class Database:
         figures = list(_figures(settings, table, whole))
         counted = {of: _counted(self.noisy, whole.schema, of, settings["level"]) for of in OF}
         return _rows(settings["level"], figures, self.records, self.made, counted)
-
-
-def _budget(run: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row says of its run."""
-    return {name: run[name] for name in ("n", "epsilon", "delta")}
-
-
-def _schema(settings: Mapping[str, Any]) -> Schema:
-    return Schema(
-        {
-            name: Column(model="nominal", levels=tuple(f"{name}{code}" for code in range(size)))
-            for name, size in settings["levels"].items()
-        }
-    )
 
 
 def _figures(settings: Mapping[str, Any], table: Workload, whole: Population) -> Iterator[_Figure]:
@@ -256,7 +178,6 @@ def _rows(
     counted: Mapping[str, Mapping[Any, tuple[float, float]]],
 ) -> Iterator[dict[str, Any]]:
     """A row for each kind of figure, truth and method."""
-    z = float(ndtri(0.5 + 0.5 * level))
     held: dict[tuple[str, str, str], list[tuple[bool, float]]] = {}
 
     def see(method: str, whose: str, ends: tuple[float, float], truth: float) -> None:
@@ -277,92 +198,7 @@ def _rows(
             direct = counted[whose].get((figure.places, figure.codes))
             if direct is not None:
                 see("counted", whose, direct, truth[whose])
-        half = z * (own * (1.0 - own) / len(records)) ** 0.5
-        see("confidential", "population", (own - half, own + half), figure.share)
-        share, variance = next((own[0], variances[by][0]) for by, own in shares.items())
-        half = z * variance**0.5
-        alone = (share - half, share + half)
-        see("one dataset", "population", alone, figure.share)
     for (method, whose, kind), seen in held.items():
         within, width = map(float, np.mean(seen, axis=0))
         place = {"method": method, "of": whose, "kind": kind, "figures": len(seen)}
         yield {**place, "within": within, "width": width}
-
-
-def means(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
-    """A line for each run, method, truth and kind: means over the databases.
-
-    `within` is the share of intervals that hold the truth, and `error` its standard error between
-    databases; `width` is the mean width of the intervals, and `noise` the mean deviation of a
-    count's noise, as a share of n.
-    """
-    names = ("n", "epsilon", "delta", "noise", "measure", "method", "of", "kind")
-    by_place: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for result in results.values():
-        for row in result.rows:
-            by_place.setdefault(tuple(row[name] for name in names), []).append(row)
-    lines = []
-    for place, rows in by_place.items():
-        within = np.array([row["within"] for row in rows])
-        error = float(within.std(ddof=1) / len(rows) ** 0.5) if len(rows) > 1 else float("nan")
-        lines.append(
-            {
-                **dict(zip(names, place, strict=True)),
-                "databases": len(rows),
-                "within": float(within.mean()),
-                "error": error,
-                "width": float(np.mean([row["width"] for row in rows])),
-            }
-        )
-    return lines
-
-
-def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
-    """Show a table for each run and what is counted; write coverage.csv and the explanation."""
-    lines = means(results)
-    shown = []
-    for run in map(_budget, settings["runs"]):
-        for name in settings["measure"]:
-            own = [line for line in lines if {**line, **run, "measure": name} == line]
-            if own:
-                shown.append(_table(run, name, own))
-    text = (
-        "Each entry is the share of intervals that hold the truth, in percent, with the mean width "
-        "of the intervals. Figures that were counted are margins and measured pairs. Strong pairs "
-        "are the measured ones that are 2 points or more off the product of their margins. Others "
-        "rest on the model. A line says what the intervals are made of, and what their truth is.",
-    )
-    return write_report(out, shown, tables={"coverage.csv": lines}, text=text, pictures={})
-
-
-def _table(run: Mapping[str, Any], name: str, lines: list[dict[str, Any]]) -> Any:
-    kinds = [kind for kind in KINDS if any(line["kind"] == kind for line in lines)]
-    table = terminal_table(
-        f"n {run['n']:,}, epsilon {run['epsilon']:g}, delta {run['delta']:g}, "
-        f"noise {lines[0]['noise']:.1%} of n, counted: {name.replace('_', ' ')}, "
-        f"{lines[0]['databases']} databases",
-        left=["intervals of", "truth of"],
-        right=kinds,
-    )
-    for method in METHODS:
-        for whose in OF:
-            by_kind = {x["kind"]: x for x in lines if (x["method"], x["of"]) == (method, whose)}
-            if by_kind:
-                entries = (
-                    f"{100 * by_kind[kind]['within']:.1f} ({by_kind[kind]['width']:.3f})"
-                    if kind in by_kind
-                    else ""
-                    for kind in kinds
-                )
-                table.add_row(method, whose, *entries)
-    return table
-
-
-STUDY = ReplicatedStudy(
-    name="counts-coverage",
-    settings=SETTINGS,
-    replicates=60,
-    keys=partial(keys, SETTINGS),
-    replicate=replicate,
-    report=report,
-)

@@ -244,7 +244,7 @@ def counts_run(
         "in_steps": isinstance(records, CountedInSteps),
     }
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, **how)
-    check_cost(cost, most, strict=False, listener=listener)
+    check_cost(cost, most, listener)
     released = bought.schema if counting.slots is None else schema
     written = {"schema": released}
     table = replace(table, plan=replace(table.plan, schema=released, written=written))

@@ -38,8 +38,10 @@ from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
 
-_FITS: Final = 4
-_STEPS: Final = 300
+FITS: Final = 4
+"""Of a best file."""
+STEPS: Final = 300
+"""Of a fit."""
 _STEP: Final = 0.3  # Of a logit, at its largest.
 _RISING: Final = 20  # Steps until it is so large; it falls as a cosine to
 _LAST: Final = 0.02  # this part.
@@ -106,9 +108,9 @@ def fitted_classes(
     with steady_sums():
         fits = [
             one_fit(counts, classes, np.random.default_rng(stream), further)
-            for stream in np.random.SeedSequence(seed).spawn(_FITS)
+            for stream in np.random.SeedSequence(seed).spawn(FITS)
         ]
-        shares = np.concatenate([pi for pi, _ in fits]) / _FITS
+        shares = np.concatenate([pi for pi, _ in fits]) / FITS
         profiles = np.concatenate([phi for _, phi in fits])
         ties, misfit = counts.ties(shares, profiles), counts.misfit(shares, profiles)
         return FittedClasses(shares, profiles, counts.offsets, ties, misfit)
@@ -121,12 +123,12 @@ def one_fit(
     start = counts.start(classes, rng)
     means, squares = start.zeros(), start.zeros()
     at, prior = start, further.batches(rng) if further is not None and further.kappa else None
-    for step in range(1, _STEPS + 1):
+    for step in range(1, STEPS + 1):
         _, slopes = counts.penalised(at)
         if prior is not None:
             of_shares, of_codes = prior.at(_softmax(at.shares), counts.profiles(at.codes))
             slopes = slopes[0] + of_shares, slopes[1] + of_codes * (at.prior > 0.0)
-        falling = 0.5 * (1.0 + np.cos(np.pi * step / _STEPS)) + _LAST
+        falling = 0.5 * (1.0 + np.cos(np.pi * step / STEPS)) + _LAST
         length = _STEP * min(1.0, step / _RISING) * falling
         for x, slope, mean, square in zip(at[:2], slopes, means, squares, strict=True):
             mean += (1.0 - _MEAN) * (slope - mean)

@@ -412,12 +412,12 @@ def test_a_strict_run_makes_no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         Trial, "of", classmethod(lambda _cls, *given: [own(*given), tried.append(given)][0])
     )
-    brief: Any = {"draws": 100, "warmup": 100, "chains": 2, "datasets": 1, "seed": 1}
+    brief: Any = {"draws": 500, "warmup": 300, "chains": 2, "datasets": 1, "seed": 1}
     run: Any = {"outcome": "y", "model": "poisson", "most_seconds": 1e-6, **brief}
     with refused("too-long"):
         vws.synthesize(wide(1, 60), mechanism="lw", **run)
     assert len(tried) == 1
-    strict = vws.Censored(epsilon=4.0, weights="constant")
+    strict = vws.Censored(epsilon=4.0, weights="constant", c=0.2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         vws.synthesize(wide(1, 60), mechanism=strict, **run)

@@ -218,10 +218,9 @@ class Trial:
             chain.run()
             spent = time.thread_time() - began
             timer.cancel()
-        warm, after = chain.slopes
-        drawn = chain.done - _TRIED
-        slopes = after / drawn if drawn > 0 else warm / max(1, chain.done)
-        return cls(started, spent / max(1, warm + after), slopes)
+        slopes, drawn = sum(chain.slopes), chain.done - _TRIED
+        each = chain.slopes[1] / drawn if drawn > 0 else slopes / max(1, chain.done)
+        return cls(started, spent / max(1, slopes), each)
 
 
 def window_ends(warmup: int) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
@@ -215,7 +216,9 @@ def _of_fits(
 ) -> list[Phrase]:
     """The notes on the fits of a run to N records, of `units` (N,), and on their epsilon."""
     columns = tuple(outcome.conditional(None) for outcome in outcomes)
-    cost = expected_cost(run, columns, N)
+    cost = None
+    with suppress(InputError):  # Of outcomes that no fit takes, which other notes tell.
+        cost = expected_cost(run, columns, N)
     first = _bounds(outcomes, np.ones(N), units)
     total = np.sum([*first.values()], axis=0)
     bounded = np.isfinite(total)

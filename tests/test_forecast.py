@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,16 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
+from pyvws.engines.compiled_target import CompiledTarget
+from pyvws.engines.nuts import Chain, Trial
 from pyvws.mechanisms.counts import counting
 from pyvws.mechanisms.counts.chosen_cells import MOST_CHOSEN
 from pyvws.models.registry import find_model
+from pyvws.models.sampled_scale import sampled_scale
 from pyvws.models.sequence import Conditional
-from pyvws.synthesis.cost import Cost, check_cost, expected_cost, expected_of_counts
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.synthesis.cost import Cost, expected_cost, expected_of_counts
 from pyvws.synthesis.forecast import _cap, _Counts
-from pyvws.synthesis.loop import Listener
 from pyvws.tables.design.cells import make_cells
 
 SCHEMA = """
@@ -401,18 +405,40 @@ def test_a_run_by_a_formula_is_refused_where_its_forecast_is_too_long(tmp_path: 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_strict_run_is_told_and_not_refused() -> None:
-    """A refusal by the records, or by the time that they take, would tell of the table."""
-    columns = [Conditional("y", find_model("poisson"), make_cells(np.ones(9), rng_design(9, 150)))]
-    told: list[str] = []
-    listener = Listener(fit=lambda _label: None, line=told.append)
-    run = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw")
-    cost = expected_cost(run, columns, 9)
-    check_cost(cost, run.most_seconds, strict=True, listener=listener)
-    assert len(told) == 1
-    assert "Expected: about" in told[0]
+def test_a_strict_run_makes_no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial reads the records before a price is paid; a run without a claim makes one."""
+    tried: list[object] = []
+    own = Trial.of
+    monkeypatch.setattr(
+        Trial, "of", classmethod(lambda _cls, *given: [own(*given), tried.append(given)][0])
+    )
+    brief: Any = {"draws": 500, "warmup": 300, "chains": 2, "datasets": 1, "seed": 1}
+    run: Any = {"outcome": "y", "model": "poisson", "most_seconds": 1e-6, **brief}
     with refused("too-long"):
-        check_cost(cost, run.most_seconds, strict=False, listener=listener)
+        vws.synthesize(wide(1, 60), mechanism="lw", **run)
+    assert len(tried) == 1
+    strict = vws.Censored(epsilon=4.0, weights="constant", c=0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        vws.synthesize(wide(1, 60), mechanism=strict, **run)
+    assert len(tried) == 1
+
+
+def test_a_trial_counts_the_slopes_that_a_fit_takes() -> None:
+    """Slopes an iteration within a factor of 2 of those of a whole chain; no time is asserted."""
+    cells = make_cells(np.arange(40.0) % 5, rng_design(40, 3))
+    target = PseudoPosterior(find_model("poisson"), cells, np.ones(40))
+    trial = Trial.of(target, vws.SamplerSettings())
+    chain = Chain(
+        [CompiledTarget(target, sampled_scale(target.starts()[0]))],
+        [target.dimension],
+        vws.SamplerSettings(chains=1),
+        np.random.default_rng(5),
+        jitter=1.0,
+    )
+    assert chain.run()
+    assert 0.5 < trial.slopes / (chain.slopes[1] / 1000) < 2.0
+    assert trial.slope > 0.0
 
 
 PAIR = vws.Schema(
@@ -443,7 +469,9 @@ def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
 def test_more_noisy_counts_cost_more() -> None:
     def cost(records: int = 10**6, fits: int = 5, **given: Any) -> Cost:
         mechanism = vws.NoisyCounts(epsilon=1.0, **given)
-        return expected_of_counts(mechanism, mechanism.workload(PAIR), records, fits=fits)
+        counted = mechanism.workload(PAIR)
+        scales = np.ones(len(counted.sets))
+        return expected_of_counts(mechanism, counted, records, scales, fits=fits)
 
     usual = cost()
     assert "fewer datasets" in usual.longest

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ _STARTS = 50  # Points to try before a chain gives up.
 _NEAR = 20  # Points around the start that the first variances come from.
 _FIRST_WINDOW, _GROWTH = 10, 1.5
 _LAST = 0.1  # Share of the warm-up in which the step size alone adapts.
+_TRIED, _LONGEST_TRIAL = 100, 2.0  # Iterations of each phase of a trial, and its seconds.
 _NO_WORDS = np.zeros(0, dtype=np.int64)
 _POLL_SECONDS = 0.02  # Between two looks at progress and interrupts.
 _NO_START = (
@@ -186,6 +188,39 @@ def run_chains(chains: Sequence[Chain], progress: Progress | None, remedy: str) 
     if not np.isfinite(q).all():
         raise ConvergenceError(f"The sampler returned infinite draws. {remedy}")
     return q
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Seconds of a fit's start and of one slope, and how many `slopes` an iteration takes.
+
+    They are a processor's, of a short chain on the target of a run.
+    """
+
+    start: float
+    slope: float
+    slopes: float
+
+    @classmethod
+    def of(cls, target: PseudoPosterior, settings: SamplerSettings) -> Trial:
+        """A trial of at most 200 iterations, which ends after two seconds of the clock."""
+        began = time.thread_time()
+        start, D = target.starts()[0], target.dimension
+        started = time.thread_time() - began
+        compiled = CompiledTarget(target, sampled_scale(start))
+        settings = replace(settings, warmup=_TRIED, draws=_TRIED)
+        for stops in (True, False):  # The first one compiles.
+            rng = np.random.default_rng(1)
+            chain = Chain([compiled], [D], settings, rng, jitter=_JITTER)
+            timer = Timer(_LONGEST_TRIAL, chain.stop)
+            chain.stop() if stops else timer.start()
+            began = time.thread_time()
+            chain.run()
+            spent = time.thread_time() - began
+            timer.cancel()
+        slopes, drawn = sum(chain.slopes), chain.done - _TRIED
+        each = chain.slopes[1] / drawn if drawn > 0 else slopes / max(1, chain.done)
+        return cls(started, spent / max(1, slopes), each)
 
 
 def window_ends(warmup: int) -> NDArray[np.bool_]:

@@ -243,8 +243,8 @@ def counts_run(
         "fits": settings.datasets,
         "in_steps": isinstance(records, CountedInSteps),
     }
-    cost = expected_of_counts(mechanism, noisy.table, noisy.records, **how)
-    check_cost(cost, most, strict=False, listener=listener)
+    cost = expected_of_counts(mechanism, noisy.table, noisy.records, noisy.scales, **how)
+    check_cost(cost, most, listener)
     released = bought.schema if counting.slots is None else schema
     written = {"schema": released}
     table = replace(table, plan=replace(table.plan, schema=released, written=written))

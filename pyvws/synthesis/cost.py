@@ -1,13 +1,11 @@
 """What a run takes about, before its first fit: processor seconds and memory.
 
-A fit by NUTS takes chains x iterations x slopes of an iteration x time of a slope. The last factor
-has two parts. One is the likelihood's, which a short measurement on the run's own cells tells,
-together with the speed of the machine. The other is that of the coefficients' prior and scale,
-whose seconds are those of `REFERENCE`. How many slopes an iteration takes grows slowly with the
-number of parameters.
+A fit by NUTS takes chains x iterations x slopes of an iteration x time of a slope. A short trial on
+the run's own target tells the last two. Noisy counts take fits of classes, of which a few steps on
+made-up counts tell the seconds. Both bring in the speed of the machine. What is left are seconds of
+one machine: noise, figures, records and files.
 
-Noisy counts take the noise of their cells, and then fits of classes to them and the records of
-each. All of these are public or noisy, and their seconds are those of `REFERENCE`.
+A trial reads the records. So a strict run makes none, and its seconds are not forecast.
 """
 
 from __future__ import annotations
@@ -19,49 +17,46 @@ from typing import Final
 
 import numpy as np
 
+from pyvws._base.checks import Floats
+from pyvws._base.cores import steady_sums
 from pyvws._base.phrase import Phrase
 from pyvws._base.phrase import counted as as_count
-from pyvws.engines.nuts import REFIT_SHARE
+from pyvws.engines.nuts import REFIT_SHARE, Trial
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_OF_PAIR
+from pyvws.mechanisms.counts.fitted_classes import FITS, PenalisedCounts
+from pyvws.mechanisms.counts.given_records import without_given
+from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.triple_records import in_pairs
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.model import Draws, Model, PredictsBetween
+from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.cells import Cells
 from pyvws.weights.search import LONGER
 
-REFERENCE: Final = "an Intel Xeon at 2.5 GHz"
-"""The processor whose seconds the fixed parts are."""
-
-_A_RUN: Final = 6.0  # Seconds of any run: what is loaded, read and written.
-_A_RUN_OF_COUNTS: Final = 1.0
+_A_RUN: Final = 3.5  # Seconds of any run: what is loaded, read and written.
+_A_RUN_OF_COUNTS: Final = 2.5
 _GIGABYTES_OF_A_RUN: Final = 0.4
 _MOST_NAMED: Final = 5  # Pairs of a line.
-_SLOPE_OVER_TERMS: Final = 1.6  # A slope's time over that of the log-likelihood at one draw.
-_OF_PAIR: Final = 230e-9  # Seconds of the prior for each pair of design columns,
-_OF_TRIPLE: Final = 3.8e-9  # of a regression's scale for each triple of them,
-_OF_DENSE: Final = 1.5e-9  # of a scale that knows all covariances for each pair of entries,
 _OF_PARAMETER: Final = 3e-3  # of a fit's diagnostics for each parameter,
 _OF_DIAGNOSED: Final = 0.9e-6  # and for each draw of it,
 _OF_SHARE: Final = 100e-9  # of a conditional table's share in an iteration under a clamp,
 _OF_RECORD: Final = 30e-9  # of a record in each such table,
-_OF_NOISE: Final = 30e-6  # of the noise of a cell in noisy counts,
-_OF_FIGURE: Final = 2e-3  # of a set's figures there,
+_OF_NOISE: Final = 15e-6  # of the noise of a cell in noisy counts,
+_OF_FIGURE: Final = 10e-3  # of a set's price and figures there,
+_OF_CHECKED: Final = 1.6e-3  # of a set in each dataset,
 _OF_FAMILY: Final = 1.0  # of a column that its own family gives,
-_OF_SQUARE: Final = 600e-9  # of a fit for each class and pair of codes,
-_OF_DRAWN: Final = 100e-9  # and of a column of a record of it.
-_LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covariances.
-_SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
-_POWER: Final = 0.19  # with so small a power of the number of parameters.
-_SHAPED: Final = 0.65  # Of them, where the rough fit has the posterior's shape.
-_BETWEEN: Final = 4.0  # As many where a normaliser ties the mean to the scale.
+_OF_DRAWN: Final = 300e-9  # and of a column of a record of it.
 _TRIES: Final = 4  # Refits of a search or of downscaling, as a rule.
 _DRAWS: Final = (1, 5)
 _TIMES: Final = 3
+_TRIED: Final = 10  # Steps of a fit.
+_LARGE: Final = 1000  # Above each made-up count.
 _WORTH_A_WORD: Final = 10.0  # Seconds.
 
 
@@ -96,22 +91,18 @@ def expected_cost(
         K, clamps = cells.n_coefficients, mechanism.facts.clamps
         D = model.dimension(K)
         draw = model.constrain(np.zeros((1, D)), K)
-        of_terms = _seconds_a_draw(model, cells, D)
-        of_draw, iteration, of_fit = of_terms, 0.0, 0.0
+        of_draw, iteration, of_fit = _seconds_a_draw(model, cells, D), 0.0, 0.0
+        first, refit = sampler, sampler if clamps else sampler.after(settings, share=REFIT_SHARE)
         if isinstance(model, ConditionalTable):
             of_draw += _OF_SHARE * D
             if clamps:
                 iteration = _OF_SHARE * D + _OF_RECORD * cells.n_records
         else:
-            of_fit, of_draw = _OF_PARAMETER * D, of_draw + _OF_DIAGNOSED * D
-            slope = _SLOPE_OVER_TERMS * of_terms + _of_prior(draw, K)
-            iteration = _SLOPES * D**_POWER * slope
-            if isinstance(model, PredictsBetween):
-                iteration *= _BETWEEN
-        first, refit = sampler, sampler if clamps else sampler.after(settings, share=REFIT_SHARE)
+            trial = Trial.of(PseudoPosterior(model, cells, np.ones(cells.n_records)), sampler)
+            of_fit, of_draw = trial.start + _OF_PARAMETER * D, of_draw + _OF_DIAGNOSED * D
+            iteration = trial.slopes * trial.slope
         if getattr(model, "coefficient_sd", None) and not clamps:
             first = refit = sampler.after(None, share=REFIT_SHARE, shaped=True)
-            iteration *= _SHAPED
         warmup = first.warmup + (fits - 1 + (longer > 0)) * refit.warmup
         iterations = sampler.chains * warmup + (fits + longer) * S
         of_draws = (fits + longer) * S * of_draw + (fits + (longer > 0)) * of_fit
@@ -131,22 +122,27 @@ def expected_cost(
 
 
 def expected_of_counts(
-    mechanism: NoisyCounts, counted: Workload, records: int, *, fits: int, in_steps: bool = False
+    mechanism: NoisyCounts,
+    counted: Workload,
+    records: int,
+    scales: Floats,
+    *,
+    fits: int,
+    in_steps: bool = False,
 ) -> Cost:
     """The cost of noisy counts of a `Workload` whose N records so many `fits` give.
 
-    It follows the codes of classes, and hardly the records, which are held in memory but
-    `in_steps`.
+    It follows the codes of classes and the `scales` (Q,) of the sets' noise. It hardly follows the
+    records, which are held in memory but `in_steps`.
     """
-    K, Q, H = len(counted.columns), len(counted.sets), mechanism.classes
-    sizes = np.array([column.size for column in counted.columns.values()])
-    by_class = sizes[[name not in counted.given for name in counted.columns]]
+    K, Q = len(counted.columns), len(counted.sets)
     families = sum(given.family is not None for given in counted.given.values())
-    of_fit = _OF_SQUARE * H * int(by_class.sum()) ** 2 + _OF_DRAWN * records * K
-    of_fit += _OF_FAMILY * families
+    number = fits + FITS * mechanism.best_file if fits > 1 else 2 * FITS  # Once for its figures.
+    of_fits = number * _seconds_a_fit(mechanism, counted, records, scales)
+    of_datasets = fits * (_OF_DRAWN * records * K + _OF_CHECKED * Q + _OF_FAMILY * families)
     before = _A_RUN_OF_COUNTS + _OF_NOISE * int(counted.possible.sum()) + _OF_FIGURE * Q
     return Cost(
-        float(before + fits * of_fit),
+        float(before + of_fits + of_datasets),
         _GIGABYTES_OF_A_RUN + 8e-9 * (2 if in_steps else 20) * records * K,
         f"{records:,} records have {as_count(Q, 'set')} of {as_count(K, 'column')}. "
         f"Take {'fewer datasets (--datasets), ' if fits > 1 else ''}"
@@ -161,19 +157,14 @@ def not_counted(table: Workload) -> list[Phrase]:
     return [Phrase("pairs-not-counted", {"pairs": named, "most": MOST_OF_PAIR})] if pairs else []
 
 
-def check_cost(cost: Cost | None, most: float, *, strict: bool, listener: Listener) -> None:
-    """Tell the agency a cost that is worth a word; InputError where it is above `most` seconds.
-
-    A strict run is told alone: a refusal by the number of records, or by their cells, would tell of
-    the table. A cost that reads nothing but public and noisy figures is refused for every run.
-    """
+def check_cost(cost: Cost | None, most: float, listener: Listener) -> None:
+    """Tell the agency a cost that is worth a word; InputError where it is above `most` seconds."""
     if cost is None:
         return
     if cost.seconds > _WORTH_A_WORD:
         listener.line(f"  Expected: {cost}.")
-    if cost.seconds <= most or strict:
-        return
-    raise InputError.by("too-long", cost=cost, most=most, longest=cost.longest)
+    if cost.seconds > most:
+        raise InputError.by("too-long", cost=cost, most=most, longest=cost.longest)
 
 
 def rounded(seconds: float) -> str:
@@ -191,13 +182,24 @@ def _fits(settings: RunSettings) -> tuple[int, int]:
     return fits, LONGER if confirmed else 0
 
 
-def _of_prior(draw: Draws, K: int) -> float:
-    """Seconds that a slope takes for the coefficients' prior and scale, on `REFERENCE`."""
-    coefficients = draw["beta"].size if "beta" in draw else K
-    seconds = _OF_PAIR * K**2 if "L_beta" in draw else 0.0
-    if coefficients == K:
-        return seconds + _OF_TRIPLE * K**3
-    return seconds + (_OF_DENSE * coefficients**2 if coefficients <= _LARGEST_DENSE else 0.0)
+def _seconds_a_fit(
+    mechanism: NoisyCounts, counted: Workload, records: int, scales: Floats
+) -> float:
+    """Processor seconds of a fit of classes, by a few of its steps on made-up counts."""
+    rng = np.random.default_rng(1)
+    made_up = rng.integers(_LARGE, size=len(counted.possible))
+    noisy = Measurements(counted, made_up, scales, laplace=mechanism.budget.pure, records=records)
+    began = time.thread_time()
+    counts = PenalisedCounts(without_given(in_pairs(noisy)))
+    if not len(counts.sizes):
+        return 0.0
+    at = counts.start(mechanism.classes, rng)
+    with steady_sums():
+        counts.penalised(at)
+        started = time.thread_time()
+        for _ in range(_TRIED):
+            counts.penalised(at)
+    return started - began + counts.steps / _TRIED * (time.thread_time() - started)
 
 
 def _seconds_a_draw(model: Model, cells: Cells, D: int) -> float:

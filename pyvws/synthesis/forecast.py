@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
@@ -215,7 +216,9 @@ def _of_fits(
 ) -> list[Phrase]:
     """The notes on the fits of a run to N records, of `units` (N,), and on their epsilon."""
     columns = tuple(outcome.conditional(None) for outcome in outcomes)
-    cost = expected_cost(run, columns, N)
+    cost = None
+    with suppress(InputError):  # Of outcomes that no fit takes, which other notes tell.
+        cost = expected_cost(run, columns, N)
     first = _bounds(outcomes, np.ones(N), units)
     total = np.sum([*first.values()], axis=0)
     bounded = np.isfinite(total)
@@ -309,9 +312,10 @@ def _of_counts(
             notes.append(Phrase("cap-of-one", {"left_out": _beyond(units, 1), **asdict(one)}))
         counting, most = asked.counting(run.plan.schema), run.most_seconds
         noise = counting.noise(asked.budget, hidden=False)
-        settled, _, why = counting.settled(noise, N - out)
+        settled, noise, why = counting.settled(noise, N - out)
         notes, table = [*notes, *filter(None, [why])], settled.table
-        cost = expected_of_counts(asked, table, N - out, fits=run.datasets)
+        scales = np.array([noise.scales[of_set(name)] for name in table.names])
+        cost = expected_of_counts(asked, table, N - out, scales, fits=run.datasets)
         notes += [*_time("time-of-counts", cost, most, {}), *not_counted(table)]
         clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
         if not found.stand_out(clear):

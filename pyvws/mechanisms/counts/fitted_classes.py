@@ -38,7 +38,8 @@ from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
 
-_FITS: Final = 4
+FITS: Final = 4
+"""Of a best file."""
 _MOST_STEPS: Final = 300
 _LEAST_STEPS: Final = 60
 _OF_STEPS: Final = 60.0  # Steps where the noise of a set's counts adds up to all records.
@@ -109,9 +110,9 @@ def fitted_classes(
     with steady_sums():
         fits = [
             one_fit(counts, classes, np.random.default_rng(stream), further)
-            for stream in np.random.SeedSequence(seed).spawn(_FITS)
+            for stream in np.random.SeedSequence(seed).spawn(FITS)
         ]
-        shares = np.concatenate([pi for pi, _ in fits]) / _FITS
+        shares = np.concatenate([pi for pi, _ in fits]) / FITS
         profiles = np.concatenate([phi for _, phi in fits])
         ties, misfit = counts.ties(shares, profiles), counts.misfit(shares, profiles)
         return FittedClasses(shares, profiles, counts.offsets, ties, misfit)

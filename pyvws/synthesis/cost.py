@@ -188,7 +188,8 @@ def _seconds_a_fit(
     """Processor seconds of a fit of classes, by a few of its steps on made-up counts."""
     rng = np.random.default_rng(1)
     made_up = rng.integers(_LARGE, size=len(counted.possible))
-    noisy = Measurements(counted, made_up, scales, laplace=mechanism.budget.pure, records=records)
+    one = max(1, records)
+    noisy = Measurements(counted, made_up, scales, laplace=mechanism.budget.pure, records=one)
     began = time.thread_time()
     counts = PenalisedCounts(without_given(in_pairs(noisy)))
     if not len(counts.sizes):

@@ -247,7 +247,7 @@ class RunSettings:
         300.0,
         "Processor seconds that a run may take by its forecast; a longer one makes no fit.",
         more="The forecast is rough, for engine native and noisy-counts alone. A fit that "
-        "claims dp has no limit: its forecast would read records that no price covers.",
+        "claims dp has no limit.",
         panel="Fit",
     )
     settings: SamplerSettings = field(default_factory=SamplerSettings)

@@ -82,7 +82,7 @@ def test_a_level_without_records_gets_none_and_one_with_records_keeps_them(
 def test_noise_makes_records_of_a_level_that_is_not_left_out(monkeypatch: Any) -> None:
     noisy = [_noisy(seed, 0, scale=40.0) for seed in range(6)]
     left = sum(_others(own, k) for own in noisy for k in range(3))
-    monkeypatch.setattr(given_records, "_where_seen", lambda own: own)
+    monkeypatch.setattr(given_records, "where_seen", lambda own: own)
     assert sum(_others(own, k) for own in noisy for k in range(3)) > 2 * left + 90
 
 

@@ -46,7 +46,7 @@ def within_reach(noisy: Measurements) -> Measurements:
     rules where these make too many patterns. The largest columns have their margins where all of
     them have too many codes.
     """
-    noisy = _where_seen(noisy)
+    noisy = where_seen(noisy)
     table, given = noisy.table, dict(noisy.table.given)
 
     def add(name: str) -> None:
@@ -68,7 +68,7 @@ def within_reach(noisy: Measurements) -> Measurements:
     return replace(noisy, table=replace(table, given=given))
 
 
-def _where_seen(noisy: Measurements) -> Measurements:
+def where_seen(noisy: Measurements) -> Measurements:
     """The noisy counts without levels for other values, where their counts do not stand out.
 
     Such a level is there whether or not a record has it, and noise would give it records. Columns
@@ -189,8 +189,9 @@ class _Rows:
     def of(cls, name: str, codes: Mapping[str, Codes], table: Workload, n: int) -> _Rows:
         own, skip = table.given[name], table.skips.get(name)
         combination = own.rows.cells(codes) if own.rows.columns else np.zeros(n, dtype=np.int64)
-        ruled = skip is not None and skip.rows.columns
-        case = skip.rows.cells(codes) if ruled else np.zeros(n, dtype=np.int64)
+        case = np.zeros(n, dtype=np.int64)
+        if skip is not None and skip.rows.columns:
+            case = skip.rows.cells(codes)
         key = combination * (1 if skip is None else skip.rows.size) + case
         _, first, of_record, number = np.unique(
             key, return_index=True, return_inverse=True, return_counts=True

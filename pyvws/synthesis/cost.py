@@ -25,7 +25,7 @@ from pyvws.engines.nuts import REFIT_SHARE, Trial
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_OF_PAIR
 from pyvws.mechanisms.counts.fitted_classes import FITS, PenalisedCounts
-from pyvws.mechanisms.counts.given_records import without_given
+from pyvws.mechanisms.counts.given_records import within_reach, without_given
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.triple_records import in_pairs
 from pyvws.mechanisms.counts.workload import Workload
@@ -191,7 +191,7 @@ def _seconds_a_fit(
     one = max(1, records)
     noisy = Measurements(counted, made_up, scales, laplace=mechanism.budget.pure, records=one)
     began = time.thread_time()
-    counts = PenalisedCounts(without_given(in_pairs(noisy)))
+    counts = PenalisedCounts(without_given(in_pairs(within_reach(noisy))))
     if not len(counts.sizes):
         return 0.0
     at = counts.start(mechanism.classes, rng)

@@ -41,8 +41,8 @@ from pyvws.mechanisms.counts.skips import rule_patterns
 FITS: Final = 4
 """Of a best file."""
 _MOST_STEPS: Final = 300
-_LEAST_STEPS: Final = 150
-_OF_STEPS: Final = 200.0  # Steps where the noise of a set's counts adds up to all records.
+_LEAST_STEPS: Final = 180
+_OF_STEPS: Final = 60.0  # Steps where the noise of a set's counts adds up to all records.
 _STEP: Final = 0.3  # Of a logit, at its largest.
 _RISING: Final = 20  # Steps until it is so large; it falls as a cosine to
 _LAST: Final = 0.02  # this part.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -18,7 +18,6 @@ from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.tables.schema.parts import Finish, computed_values
-from pyvws.tables.schema.rules import Rule
 from pyvws.tables.schema.schema import Schema
 
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
@@ -115,7 +114,7 @@ def _within_ranges(
     values, source = once(codes, drawn), np.arange(len(codes))
     ruled = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
     asked = {n: Finish(n, schema) for n in schema.synthesized if n in schema.computed | ruled}
-    columns = _exchangeable(table, [rule for n in asked for rule in schema.columns[n].rules])
+    columns = _exchangeable(table, schema, asked)
     for attempt in range(2 * _TRIES + 1):
         broken = _broken(asked, values, len(codes))
         bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
@@ -153,11 +152,11 @@ def _broken(
     return found
 
 
-def _exchangeable(table: Workload, rules: Sequence[Rule]) -> list[str]:
-    """The columns that rules read, and that neither rules nor other columns fix."""
+def _exchangeable(table: Workload, schema: Schema, asked: Iterable[str]) -> list[str]:
+    """The columns that rules of `asked` read, and that neither rules nor other columns fix."""
     skips = table.skips
     fixed = {*skips, *table.given}.union(*(skip.rows.columns for skip in skips.values()))
-    read = {name for rule in rules for name in rule.columns}
+    read = {name for n in asked for rule in schema.columns[n].rules for name in rule.columns}
     return [name for name in table.columns if name in read - fixed]
 
 

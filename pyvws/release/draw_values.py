@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
@@ -47,7 +46,7 @@ def imputed_values(
         }
         rng = np.random.default_rng(stream)
         once = partial(_drawn_once, schema, table, within, rng)
-        steps = _steps(schema, table, codes, drawn, once, rng)
+        steps = _steps(schema, codes, drawn, once, rng)
         by_dataset.append(
             steps if counting.slots is None else counting.slots.members_of(steps, rng)
         )
@@ -56,7 +55,6 @@ def imputed_values(
 
 def _steps(
     schema: Schema,
-    table: Workload,
     codes: Codes,
     drawn: Mapping[str, Floats],
     once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
@@ -69,7 +67,7 @@ def _steps(
     for low in range(0, max(1, len(codes)), _AT_ONCE):
         at = slice(low, low + _AT_ONCE)
         own = {name: x[at] for name, x in drawn.items()}
-        yield _within_ranges(schema, table, codes[at].astype(np.int32), own, once, rng)
+        yield _within_ranges(schema, codes[at].astype(np.int32, copy=False), own, once, rng)
 
 
 def _drawn_once(
@@ -98,7 +96,6 @@ def _drawn_once(
 
 def _within_ranges(
     schema: Schema,
-    table: Workload,
     codes: Codes,
     drawn: Mapping[str, Floats],
     once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
@@ -106,17 +103,17 @@ def _within_ranges(
 ) -> dict[str, Floats]:
     """Values (M,) by column of imputed records (M, K); all keep ranges and bounds.
 
-    `once` draws values of records. A record with such a number is drawn again within its cells.
-    After `_TRIES` it exchanges a column with another record, and after as many more it is drawn in
-    the cells of one that has no such number. At last it takes that one's values. Where all records
-    have one, it becomes its bound; InputError where that is no help.
+    `once` draws values of records. A record with such a number is drawn again within its cells, and
+    after `_TRIES` in those of another record that has none. After as many more it takes that one's
+    values. Where all records have one, it becomes its bound; InputError where that is no help.
     """
     values, source = once(codes, drawn), np.arange(len(codes))
     ruled = {n for n in schema.synthesized if any(x.bounds for x in schema.columns[n].rules)}
     asked = {n: Finish(n, schema) for n in schema.synthesized if n in schema.computed | ruled}
-    columns = _exchangeable(table, schema, asked)
     for attempt in range(2 * _TRIES + 1):
-        broken = _broken(asked, values, len(codes))
+        broken = np.zeros(len(codes), dtype=np.bool_)
+        for finish in asked.values():
+            broken |= finish.broken(values)
         bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
         if not len(bad):
             break
@@ -127,11 +124,6 @@ def _within_ranges(
             continue
         if not len(kept) and attempt > _TRIES:
             raise InputError.by("computed-outside-range", names=", ".join(map(repr, asked)))
-        if attempt == _TRIES and columns:
-            for turn in range(_TRIES):
-                name = columns[turn % len(columns)]
-                _exchange(name, table, codes, drawn, values, asked, once, rng)
-            continue
         others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
         source[bad] = source[others]
         again = {name: x[others] for name, x in values.items()}
@@ -140,50 +132,3 @@ def _within_ranges(
         for name, x in again.items():
             values[name][bad] = x
     return values
-
-
-def _broken(
-    asked: Mapping[str, Finish], values: Mapping[str, Floats], rows: int
-) -> NDArray[np.bool_]:
-    """Which records (M,) have a number outside its range or bound."""
-    found = np.zeros(rows, dtype=np.bool_)
-    for finish in asked.values():
-        found |= finish.broken(values)
-    return found
-
-
-def _exchangeable(table: Workload, schema: Schema, asked: Iterable[str]) -> list[str]:
-    """The columns that rules of `asked` read, and that neither rules nor other columns fix."""
-    skips = table.skips
-    fixed = {*skips, *table.given}.union(*(skip.rows.columns for skip in skips.values()))
-    read = {name for n in asked for rule in schema.columns[n].rules for name in rule.columns}
-    return [name for name in table.columns if name in read - fixed]
-
-
-def _exchange(
-    name: str,
-    table: Workload,
-    codes: Codes,
-    drawn: Mapping[str, Floats],
-    values: Mapping[str, Floats],
-    asked: Mapping[str, Finish],
-    once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
-    rng: np.random.Generator,
-) -> None:
-    """Let broken records exchange a column with others, where neither is broken then.
-
-    So each column keeps its margin. Codes and values change in place.
-    """
-    broken = _broken(asked, values, len(codes))
-    bad, kept = rng.permutation(np.flatnonzero(broken)), rng.permutation(np.flatnonzero(~broken))
-    many = min(len(bad), len(kept))
-    if not many:
-        return
-    rows = np.concatenate([bad[:many], kept[:many]])
-    k, tried = [*table.columns].index(name), codes[rows]
-    tried[:, k] = np.roll(tried[:, k], many)
-    made = once(tried, {other: x[rows] for other, x in drawn.items()})
-    good = np.tile(~_broken(asked, made, 2 * many).reshape(2, many).all(axis=0), 2)
-    codes[rows[good]] = tried[good]
-    for other, x in made.items():
-        values[other][rows[good]] = x[good]

@@ -168,10 +168,8 @@ def noise_of_lists(
     if budget.pure:
         return {name: _laplace(budget, of) for name, of in weights.items()}
     moved = [[*of.values()] * budget.moved for of in weights.values()]
-    most = max(max(of.values()) for of in weights.values())
-    u, conversion = _unit(
-        budget, W * budget.moved, most, lambda u: composed_delta(u, moved[0], budget.epsilon)
-    )
+    whole = [[*of.values()] for of in weights.values()]
+    u, conversion = _unit(budget, whole, lambda u: composed_delta(u, moved[0], budget.epsilon))
     if conversion == "privacy-loss":  # Else costs add up, whatever chooses what follows.
         rests, less = [[*of.values()][1:] for of in weights.values()], _OPEN
         while chosen_delta(u, own, rests, budget.epsilon) > budget.delta:
@@ -201,37 +199,40 @@ def _laplace(budget: Budget, weights: Mapping[str, int]) -> Noise:
 def _gaussian(budget: Budget, weights: Mapping[str, int]) -> Noise:
     """Scales of the largest u, 1 / sigma_q^2 = w_q u, at which delta is kept."""
     moved = [*weights.values()] * budget.moved
-    u, conversion = _unit(
-        budget, sum(moved), max(moved), lambda u: composed_delta(u, moved, budget.epsilon)
-    )
+    whole = [[*weights.values()]]
+    u, conversion = _unit(budget, whole, lambda u: composed_delta(u, moved, budget.epsilon))
     return _of_unit(budget, weights, u, conversion)
 
 
-def _unit(budget: Budget, W: int, most: int, delta: Callable[[float], float]) -> tuple[float, str]:
+def _unit(
+    budget: Budget, lists: Sequence[Sequence[int]], delta: Callable[[float], float]
+) -> tuple[float, str]:
     """The largest u at which delta is kept, and how it follows from the noise.
 
-    Weights of counts that move add up to W, and `most` is the largest one.
+    A run takes one of the `lists` of weights, which all add up to as much.
     """
-    square = budget.cap**2 * W
+    square = budget.cap**2 * budget.moved * sum(lists[0])
     u = _largest(lambda u: delta_of_rho(0.5 * square * u, budget.epsilon), budget.delta)
     if budget.cap == 1 and not budget.adaptive:
         return _largest(delta, budget.delta, start=u), "privacy-loss"
 
     def of_normal(u: float) -> float:
-        return normal_delta(_shift(square * u, most * u), budget.epsilon)
+        most = max(_shift(budget, u * np.array(weights)) for weights in lists)
+        return normal_delta(most, budget.epsilon)
 
     if not budget.adaptive and of_normal(u) > budget.delta:
         return u, "zcdp"
     return _largest(of_normal, budget.delta, start=u), "normal"
 
 
-def _shift(square: float, most: float) -> float:
+def _shift(budget: Budget, inverse: Floats) -> float:
     """By how much counts move, in deviations of the normal noise within their discrete noise.
 
-    `square` is the sum of d^2 / sigma_q^2 over counts that move by d, and `most` the largest
-    1 / sigma_q^2. The normal noise has the variance sigma_q^2 - 2.
+    `inverse` has 1 / sigma_q^2 (Q,). The normal noise has the variance sigma_q^2 - 2.
     """
-    return math.sqrt(square / (1.0 - 2.0 * most)) if most < 0.5 else math.inf
+    if inverse.max() >= 0.5:
+        return math.inf
+    return budget.cap * math.sqrt(budget.moved * float((inverse / (1.0 - 2.0 * inverse)).sum()))
 
 
 def _of_unit(budget: Budget, weights: Mapping[str, int], u: float, conversion: str) -> Noise:
@@ -271,7 +272,7 @@ def epsilon_of(budget: Budget, scales: Iterable[float]) -> float:
         return 0.0
     if budget.pure:
         return float(sum(map(budget.price, given.tolist()), Fraction(0)))
-    rho, shift = _rho(budget, given.tolist()), _shift_of(budget, given.tolist())
+    rho, shift = _rho(budget, given.tolist()), _shift(budget, given**-2.0)
     u, weights = _multiples(given**-2.0)
     moved = weights * budget.moved
 
@@ -295,14 +296,14 @@ def epsilon_after(
     at most the largest at which its delta is kept. Never above the sum of both epsilons, which pure
     costs have, nor below one of them; larger = less private.
     """
-    known, sold = [*scales], None if own is None else [*own]
+    known, sold = np.array([*scales]), None if own is None else np.array([*own])
     apart = run.epsilon + before.epsilon
     if sold is not None:
         apart = epsilon_of(run, sold) + epsilon_of(before, known)
     if run.pure or before.pure:
         return apart
-    of_run = _most_shift(run) if sold is None else _shift_of(run, sold)
-    both = math.hypot(of_run, max(_most_shift(before), _shift_of(before, known)))
+    of_run = _most_shift(run) if sold is None else _shift(run, sold**-2.0)
+    both = math.hypot(of_run, max(_most_shift(before), _shift(before, known**-2.0)))
     delta = run.delta + before.delta
     most = _least(lambda epsilon: normal_delta(both, epsilon) <= delta, start=apart)
     return min(apart, max(most, run.epsilon, before.epsilon))
@@ -310,11 +311,6 @@ def epsilon_after(
 
 def _rho(budget: Budget, scales: Iterable[float]) -> float:
     return float(sum(map(budget.price, scales), Fraction(0)))
-
-
-def _shift_of(budget: Budget, scales: Sequence[float]) -> float:
-    """`_shift` of the counts that a neighbour moves under noise of these scales."""
-    return _shift(2.0 * _rho(budget, scales), min(scales) ** -2.0)
 
 
 def _most_shift(budget: Budget) -> float:

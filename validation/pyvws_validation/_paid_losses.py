@@ -214,7 +214,7 @@ class PaidLoss(MeasuredRow):
                 Measurement(
                     "delta by normal noise",
                     _by_normal([*scales.values()], MOVED[self.neighbours], paid.epsilon) + stated,
-                    0.85 * paid.delta,
+                    0.9 * paid.delta,
                     paid.delta * high,
                 ),
             ]

@@ -8,6 +8,7 @@ from pyvws_studies import private_schema
 from run_here import run_here
 
 import pyvws as vws
+from pyvws.synthesis.private_answers import OTHER
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
@@ -31,3 +32,11 @@ def test_schema_and_run_share_one_budget(tmp_path: Path, monkeypatch: pytest.Mon
     wrong = run_here("study", "private-schema", "--file", file)
     assert wrong.code != 0
     assert "households" in wrong.err
+
+
+def test_a_column_that_lost_all_levels_is_scored_as_nothing() -> None:
+    ten = next(own for own in private_schema._files() if "DEYE" in own.hand.columns)
+    frame = pl.DataFrame({name: ["1", "2"] for name in ten.hand.columns})
+    lost = ten.scored(frame.with_columns(DEYE=pl.lit(OTHER), SEX=pl.Series(["1", OTHER])))
+    assert lost["DEYE"].to_list() == ["", ""]
+    assert lost["SEX"].to_list() == ["1", OTHER]

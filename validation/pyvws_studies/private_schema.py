@@ -22,6 +22,7 @@ from pyvws.errors import InputError, MisfitWarning
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.privacy.budget import Budget
 from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.synthesis.private_answers import OTHER
 from pyvws.synthesis.private_schema import buy_schema, cost_of_schema
 from pyvws.tables.files.example import example_schema
 from pyvws.tables.files.read import read_table
@@ -63,10 +64,16 @@ class _File:
     decades: tuple[str, ...] = ()
 
     def scored(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The columns that are scored, as text without NA; one that was dropped has nothing."""
+        """The columns that are scored, as text without NA; one that lost all levels has nothing."""
         names = [n for n in self.hand.columns if self.hand.columns[n].role == "synthesize"]
         lost = frame.with_columns(pl.lit("").alias(n) for n in names if n not in frame.columns)
         text = lost.select(pl.col(names).cast(pl.String).fill_null("").replace("NA", ""))
+        text = text.with_columns(
+            pl.when((pl.col(names) == OTHER).all())
+            .then(pl.lit(""))
+            .otherwise(pl.col(names))
+            .name.keep()
+        )
         return text.with_columns(pl.col(self.decades).str.slice(0, 3))
 
 

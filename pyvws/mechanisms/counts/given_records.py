@@ -24,9 +24,9 @@ from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance, on_simplex
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.skips import Skip, rule_patterns
+from pyvws.mechanisms.counts.skips import rule_patterns
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
-from pyvws.mechanisms.counts.workload import Workload, possible_cells
+from pyvws.mechanisms.counts.workload import Workload
 from pyvws.posterior.cell_family import CountedTable, FittedFamily, fitted_family
 
 Integers = NDArray[np.signedinteger[Any]]
@@ -74,19 +74,16 @@ def where_seen(noisy: Measurements) -> Measurements:
     Such a level is there whether or not a record has it, and noise would give it records. Columns
     with rules or published totals keep theirs.
     """
-    table, barred = noisy.table, dict[str, Skip]()
+    table, barred = noisy.table, dict[str, int]()
     published = () if noisy.totals is None else noisy.totals.sets
     kept = {*table.skips}.union(*(own.crossed.columns for own in published))
     for name, own in table.columns.items():
         if name not in kept and isinstance(level := own.column.outside, str):
             code, (counts, deviation) = own.parts.index(level), noisy.of_column(name)
             if counts[code] < _STANDS_OUT * deviation:
-                none, forced = clique(table.columns, ()), np.full(1, -1, dtype=np.int32)
-                barred[name] = Skip(none, forced, (code,))
-    left = [possible_cells(crossed, table.columns, barred) for crossed in table.cliques]
-    possible = table.possible & np.concatenate(left)
-    table = replace(table, skips=barred | {**table.skips}, possible=possible)
-    return replace(noisy, table=table, counts=np.where(possible, noisy.counts, 0))
+                barred[name] = code
+    table = table.without(barred)
+    return replace(noisy, table=table, counts=np.where(table.possible, noisy.counts, 0))
 
 
 def _left(table: Workload, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -7,7 +7,7 @@ where its rules make the cell impossible. So a record moves each table by at mos
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from typing import Any, Final
 
@@ -99,6 +99,14 @@ class Workload:
         """What is counted in the place of numbers that others bound, by the number's name."""
         bounded = (one for one in self.columns.values() if isinstance(one, BoundedColumn))
         return {one.later.name: one for one in bounded}
+
+    def without(self, barred: Mapping[str, int]) -> Workload:
+        """What is counted where some columns have one code less, which no rule speaks of."""
+        none = Skip(clique(self.columns, ()), np.full(1, -1, dtype=np.int32))
+        skips = {name: replace(none, barred=(code,)) for name, code in barred.items()}
+        left = [possible_cells(crossed, self.columns, skips) for crossed in self.cliques]
+        possible = self.possible & np.concatenate(left)
+        return replace(self, skips=skips | {**self.skips}, possible=possible)
 
     @property
     def sizes(self) -> NDArray[np.int64]:

@@ -175,15 +175,6 @@ def _densities() -> Any:
     return plots.densities({label: made[0] for label, made in SYNTHETIC.items()}, Y, name="income")
 
 
-def _column_densities() -> Any:
-    return plots.column_densities(
-        {
-            name: {"Data": unit * Y, "LW": unit * SYNTHETIC["LW"][0]}
-            for name, unit in (("income", 400.0), ("rent", 9.0), ("hours", 0.3))
-        }
-    )
-
-
 def _association_matrices() -> Any:
     names = ["age", "sex", "region", "education", "income"]
     half = np.tril(RNG.uniform(-0.2, 0.8, (5, 5)), -1)
@@ -215,7 +206,6 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "replicate_violins": _replicate_violins,
     "choices_against_epsilon": _choices_against_epsilon,
     "epsilons": _epsilons,
-    "column_densities": _column_densities,
     "association_matrices": _association_matrices,
     "bound_shares": _bound_shares,
 }

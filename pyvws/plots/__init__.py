@@ -23,7 +23,7 @@ from pyvws.plots.records import (
     weights_before_and_after,
     whack_a_mole_scatter,
 )
-from pyvws.plots.tables import association_matrices, bound_shares, column_densities
+from pyvws.plots.tables import association_matrices, bound_shares
 
 __all__ = [
     "association_matrices",
@@ -32,7 +32,6 @@ __all__ = [
     "bounds_against_weights",
     "bounds_and_weights",
     "choices_against_epsilon",
-    "column_densities",
     "densities",
     "intervals",
     "parameter_densities",

@@ -1,4 +1,4 @@
-"""Figures of tables with several columns: margins, associations, and each column's part in bounds.
+"""Figures of tables with several columns: associations, and each column's part in bounds.
 
 Every function returns a matplotlib Figure that belongs to no window; `savefig` saves the figure.
 """
@@ -12,36 +12,12 @@ import numpy as np
 
 from pyvws._base.checks import positive
 from pyvws.errors import InputError
-from pyvws.plots.drawing import colours, curves, groups, legend_below, panels, some
+from pyvws.plots.drawing import colours, groups, legend_below, panels, some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NO_PAIR = "#BBBBBB"
-
-
-def column_densities(columns: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Densities of several columns of numbers, a panel for each column and a line for each label.
-
-    - `columns` (mapping of column to mapping of label to array_like of shape (N,)): Values in the
-      column's unit. The label "Data" is the thick black line.
-
-    Lines run between the lowest 0.5 % quantile and the highest 99.5 % quantile of a column. Raises
-    InputError for no column, no label or missing values.
-
-    >>> drawn = column_densities({"age": {"Data": [30.0, 41.0], "LW": [28.0, 45.0]}})
-    >>> drawn.axes[0].get_xlabel(), len(drawn.axes[0].get_lines())
-    ('age', 2)
-    """
-    some(columns, "columns", "column")
-    figure, axes = panels(len(columns), columns=3, size=(4.2, 2.8))
-    for axis, (name, by_label) in zip(axes, columns.items(), strict=True):
-        curves(axis, groups(by_label, f"columns[{name!r}]"), name)
-        axis.set_yticks([])
-        axis.locator_params(axis="x", nbins=5)
-        axis.get_legend().remove()
-    legend_below(figure, axes)
-    return figure
 
 
 def association_matrices(

@@ -26,7 +26,6 @@ OF_NO_PAPER = {
     "example",
     "plots.parameter_densities",
     *("plots.association_matrices", "plots.bound_shares"),
-    "plots.column_densities",
 }
 
 # Names that scripts outside the project rely on: positional parameters, keyword parameters.

@@ -194,12 +194,6 @@ def test_choices_against_epsilon_joins_means_with_bars_of_two_standard_errors() 
         plots.choices_against_epsilon({"counts": {"none": {}}})
 
 
-def test_column_densities_have_a_panel_a_column() -> None:
-    figure = plots.column_densities({"age": {"Data": A, "LW": B}, "pay": {"Data": 9 * A, "LW": B}})
-    assert [(a.get_xlabel(), len(a.get_lines())) for a in figure.axes] == [("age", 2), ("pay", 2)]
-    assert _legend(figure) == ["Data", "LW"]
-
-
 def test_association_matrices_share_their_colours() -> None:
     data = np.array([[1.0, 0.4], [0.4, np.nan]])
     figure = plots.association_matrices({"Data": data, "LW": data / 2}, ["a", "b"], limit=0.5)
@@ -319,7 +313,7 @@ def test_every_figure_of_the_papers_has_a_function_that_cites_it() -> None:
     drawn = {*dir(plots), *OF_STUDIES}
     named = drawn & set(re.findall(r"\w+", " ".join(rows["function"].drop_nulls())))
     assert named == {*plots.__all__, *OF_STUDIES}
-    of_tables = {"association_matrices", "bound_shares", "column_densities"}
+    of_tables = {"association_matrices", "bound_shares"}
     for name in set(plots.__all__) - {"parameter_densities"} - of_tables:
         assert re.search(r"\[(vws|risk|global)20\d\d\]", inspect.getdoc(getattr(plots, name)) or "")
 

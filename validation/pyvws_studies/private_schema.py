@@ -66,14 +66,10 @@ class _File:
     def scored(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The columns that are scored, as text without NA; one that lost all levels has nothing."""
         names = [n for n in self.hand.columns if self.hand.columns[n].role == "synthesize"]
-        lost = frame.with_columns(pl.lit("").alias(n) for n in names if n not in frame.columns)
-        text = lost.select(pl.col(names).cast(pl.String).fill_null("").replace("NA", ""))
-        text = text.with_columns(
-            pl.when((pl.col(names) == OTHER).all())
-            .then(pl.lit(""))
-            .otherwise(pl.col(names))
-            .name.keep()
-        )
+        text = frame.with_columns(pl.all().cast(pl.String))
+        gone = [n for n in names if n not in text.columns or (text[n] == OTHER).all()]
+        text = text.with_columns(pl.lit("").alias(n) for n in gone).select(names)
+        text = text.with_columns(pl.all().fill_null("").replace("NA", ""))
         return text.with_columns(pl.col(self.decades).str.slice(0, 3))
 
 

@@ -137,8 +137,9 @@ def expected_of_counts(
     """
     K, Q = len(counted.columns), len(counted.sets)
     families = sum(given.family is not None for given in counted.given.values())
-    number = fits + FITS * mechanism.best_file if fits > 1 else 2 * FITS  # Once for its figures.
-    of_fits = number * _seconds_a_fit(mechanism, counted, records, scales)
+    draws, best = (fits, int(mechanism.best_file)) if fits > 1 else (0, 2)  # One for its figures.
+    of_file, of_fit = _seconds_of_fits(mechanism, counted, records, scales)
+    of_fits = (draws + best) * of_file + (draws + FITS * best) * of_fit
     of_datasets = fits * (_OF_DRAWN * records * K + _OF_CHECKED * Q + _OF_FAMILY * families)
     before = _A_RUN_OF_COUNTS + _OF_NOISE * int(counted.possible.sum()) + _OF_FIGURE * Q
     return Cost(
@@ -182,10 +183,10 @@ def _fits(settings: RunSettings) -> tuple[int, int]:
     return fits, LONGER if confirmed else 0
 
 
-def _seconds_a_fit(
+def _seconds_of_fits(
     mechanism: NoisyCounts, counted: Workload, records: int, scales: Floats
-) -> float:
-    """Processor seconds of a fit of classes, by a few of its steps on made-up counts."""
+) -> tuple[float, float]:
+    """Processor seconds before a file's fits, and of a fit, by a few steps on made-up counts."""
     rng = np.random.default_rng(1)
     made_up = rng.integers(_LARGE, size=len(counted.possible))
     one = max(1, records)
@@ -193,14 +194,14 @@ def _seconds_a_fit(
     began = time.thread_time()
     counts = PenalisedCounts(without_given(in_pairs(within_reach(noisy))))
     if not len(counts.sizes):
-        return 0.0
+        return 0.0, 0.0
     at = counts.start(mechanism.classes, rng)
     with steady_sums():
         counts.penalised(at)
         started = time.thread_time()
         for _ in range(_TRIED):
             counts.penalised(at)
-    return started - began + counts.steps / _TRIED * (time.thread_time() - started)
+    return started - began, counts.steps / _TRIED * (time.thread_time() - started)
 
 
 def _seconds_a_draw(model: Model, cells: Cells, D: int) -> float:

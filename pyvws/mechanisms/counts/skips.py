@@ -172,12 +172,14 @@ def rule_patterns(
 
 def _alike(size: int, name: str, skips: Mapping[str, Skip]) -> NDArray[np.intp]:
     """A group (L,) of each code of a column, where rules of others tell no two of one apart."""
-    seen = [np.zeros((size, 1), dtype=np.int64)]
+    seen = [b""] * size
     for skip in skips.values():
         if name in skip.rows.columns:
             axis = skip.rows.columns.index(name)
-            of_cases = [skip.forced, *([] if skip.left is None else [skip.left])]
-            for of_case in of_cases:
-                by_column = of_case.astype(np.int64).reshape(*skip.rows.sizes, -1)
-                seen.append(np.moveaxis(by_column, axis, 0).reshape(len(seen[0]), -1))
-    return np.unique(np.concatenate(seen, axis=1), axis=0, return_inverse=True)[1].ravel()
+            forced = (skip.forced + 1).astype(">u4")  # Their bytes have the order of the codes.
+            for of_case in [forced, *([] if skip.left is None else [skip.left])]:
+                by_column = of_case.reshape(*skip.rows.sizes, -1)
+                rows = np.moveaxis(by_column, axis, 0)
+                seen = [before + row.tobytes() for before, row in zip(seen, rows, strict=True)]
+    groups = {key: g for g, key in enumerate(sorted({*seen}))}
+    return np.array([groups[key] for key in seen], dtype=np.intp)

@@ -133,7 +133,8 @@ def test_an_id_of_a_panel_is_seen_in_any_order() -> None:
             assert "unit" in str(found["id"].note)
             assert found["wave"].role == found["pay"].role == "synthesize"
     twice = panel.with_columns(wave=pl.Series([1, 1, *[1] * 88, 1, 1, *[2] * 88, *[3] * 90]))
-    assert Schema.propose(twice).unit is None
+    assert Schema.propose(twice).unit == "id"  # By its name.
+    assert Schema.propose(twice.rename({"id": "who"})).unit is None
     assert Schema.propose(twice.rename({"id": "who"})).columns["who"].role == "synthesize"
 
 

@@ -3,13 +3,15 @@
 Records with the same codes of the giving columns are a row. A row has whole numbers of each code.
 Their shares follow from the noisy counts of all sets that have the column: by its family, fitted to
 these, or else from its margin. That margin is raked to each table, so far as it stands out of the
-noise. Codes are then swapped between records of a row towards the noisy counts of the column with
-others, so far as these stand out of the noise. A difference and its later number have one table.
+noise. Another column, whose counts with this one stand far out of the noise, splits the rows, so
+that the margin is raked to both. Codes are then swapped between records that the giving columns
+have alike, towards the noisy counts of the column with others, so far as these stand out of the
+noise. A difference and its later number have one table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -36,6 +38,7 @@ _RAKED: Final = 20  # and over tables that a column is raked to.
 _MOST_CODES: Final = 1500  # Of all columns that classes give.
 _MOST_SWAPPED: Final = 6000  # Of a column and of all others, for swaps.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise of a difference's count.
+_SPLITS: Final = 0.5  # The share of a gap that stands out where a column splits rows.
 _LEAST: Final = 1e-9  # Of a share, so that none is lost for good.
 
 
@@ -155,6 +158,14 @@ def with_given(
             shares, fitted = own / own.sum(axis=1, keepdims=True), None
         else:
             shares, fitted = _shares(noisy, name, rows)
+            if beside := _beside(noisy, name, rows, shares, codes):
+                rows = _Rows.of(name, codes, table, len(x), beside)
+                of_others = rows if fitted is None else rows.by_only(beside)
+                tables = _tables(
+                    noisy, name, table.given[name].rows, of_others, np.arange(shares.shape[1])
+                )
+                records = rows.number[:, None] * shares[rows.unsplit]
+                shares = _raked(records, tables) / rows.number[:, None]
         codes[name] = _placed(noisy, name, rows, shares, codes, rng)
         if fitted is not None and not table.columns[name].column.categorical:
             numbers[name] = fitted.numbers(rows.combination[rows.of_record], codes[name], rng)
@@ -163,18 +174,20 @@ def with_given(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Records by the codes of what gives a column, and of what its rules read.
+    """Records by the codes of what gives a column, of what its rules read, and of what splits them.
 
     - `of_record` (n,): The row of each record.
+    - `unsplit` (P,): The number of a row among the rows that no further column splits.
     - `number` (P,): The records of each row.
     - `first` (P,): A record of each row.
-    - `codes`: The code (P,) of each giving column, or its group.
+    - `codes`: The code (P,) of each giving or splitting column, or its group.
     - `combination` (P,): The number of the giving columns' combination.
     - `possible` (P, L): The codes that a row may have.
     - `free` (P,): Whether no rule fixes the code.
     """
 
     of_record: Integers
+    unsplit: Integers
     number: Integers
     first: Integers
     codes: dict[str, Integers]
@@ -183,13 +196,23 @@ class _Rows:
     free: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, name: str, codes: Mapping[str, Codes], table: Workload, n: int) -> _Rows:
+    def of(
+        cls,
+        name: str,
+        codes: Mapping[str, Codes],
+        table: Workload,
+        n: int,
+        beside: Sequence[str] = (),
+    ) -> _Rows:
         own, skip = table.given[name], table.skips.get(name)
         combination = own.rows.cells(codes) if own.rows.columns else np.zeros(n, dtype=np.int64)
         case = np.zeros(n, dtype=np.int64)
         if skip is not None and skip.rows.columns:
             case = skip.rows.cells(codes)
         key = combination * (1 if skip is None else skip.rows.size) + case
+        key = unsplit = np.unique(key, return_inverse=True)[1].ravel()
+        for other in beside:
+            key = key * table.columns[other].size + codes[other]
         _, first, of_record, number = np.unique(
             key, return_index=True, return_inverse=True, return_counts=True
         )
@@ -214,10 +237,15 @@ class _Rows:
             parent: (groups[parent].group_of_code if parent in groups else np.arange(x.max() + 1))[
                 x
             ][first]
-            for parent in own.rows.columns
+            for parent in (*own.rows.columns, *beside)
             for x in (codes[parent],)
         }
-        return cls(of_record.ravel(), number, first, by_parent, combination, possible, free)
+        of_record, unsplit = of_record.ravel(), unsplit[first]
+        return cls(of_record, unsplit, number, first, by_parent, combination, possible, free)
+
+    def by_only(self, columns: Sequence[str]) -> _Rows:
+        """The rows as if only these columns gave or split them."""
+        return replace(self, codes={name: self.codes[name] for name in columns})
 
 
 def _tables(
@@ -241,7 +269,7 @@ def _tables(
             if other == name:
                 counts, last = np.moveaxis(counts, axis, -1), own
                 continue
-            if other not in parents.columns or (
+            if other not in rows.codes or (
                 own is not None and wanted is not None and own.name != wanted.name
             ):
                 counts, variance = counts.sum(axis=axis), variance * size
@@ -284,6 +312,19 @@ def _shares(noisy: Measurements, name: str, rows: _Rows) -> tuple[Floats, Fitted
     fitted = fitted_family(own.family, rows.combination, free, tables)
     shares = rows.possible * (fitted.probabilities[rows.combination] + _LEAST)
     return shares / shares.sum(axis=1, keepdims=True), fitted
+
+
+def _beside(
+    noisy: Measurements, name: str, rows: _Rows, shares: Floats, codes: Mapping[str, Codes]
+) -> list[str]:
+    """Columns with codes whose pairs with a given column are not in rows of shares (P, L)."""
+    found = []
+    for other in [other for other in codes if other not in rows.codes]:
+        size = noisy.table.columns[other].size
+        by_row = _crossed(rows.of_record, codes[other], (len(shares), size))
+        if _standing_out(noisy, name, other, shares.T @ by_row)[1] > _SPLITS:
+            found.append(other)
+    return found
 
 
 def _with_later(noisy: Measurements, name: str, rows: _Rows) -> Floats:
@@ -366,11 +407,13 @@ def _placed(
     for k, other in enumerate(others):
         by_row = _crossed(of_row, y[:, k], (len(shares), sizes[k]))
         expected = shares.T @ by_row
-        expected += _standing_out(noisy, name, other, expected)
+        gap_of_pair, kept = _standing_out(noisy, name, other, expected)
+        expected += kept * gap_of_pair
         expected -= _crossed(drawn, y[:, k], expected.shape)
         gap[offsets[-2] :, offsets[k] : offsets[k + 1]] = expected
     gap += gap.T
-    start, last = np.append(0, np.cumsum(rows.number)), np.array([len(others)])
+    of_unsplit = np.bincount(rows.unsplit, rows.number).astype(np.int64)
+    start, last = np.append(0, np.cumsum(of_unsplit)), np.array([len(others)])
     swapped(y, start, gap, offsets, last, _PASSES, rng)
     made[order] = y[:, -1]
     return made
@@ -382,8 +425,10 @@ def _crossed(a: Integers, b: Integers, shape: tuple[int, ...]) -> Floats:
     return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
 
-def _standing_out(noisy: Measurements, name: str, other: str, expected: Floats) -> Floats:
-    """What noisy counts of a pair have more than expected ones, so far as it stands out."""
+def _standing_out(
+    noisy: Measurements, name: str, other: str, expected: Floats
+) -> tuple[Floats, float]:
+    """What noisy counts of a pair have more than expected ones, and its share that stands out."""
     table, pair = noisy.table, clique(noisy.table.columns, (name, other))
     for q, crossed in enumerate(table.cliques):
         if crossed.columns == pair.columns and not crossed.groups:
@@ -394,5 +439,5 @@ def _standing_out(noisy: Measurements, name: str, other: str, expected: Floats) 
             gap = np.where(possible, counts - expected, 0.0)
             squares = np.sum(gap**2) / noisy.deviations[q] ** 2
             likely = most_by_chance(possible.sum(), noisy.laplace)
-            return np.asarray(kept_of_gap(likely, squares) * gap)
-    return np.zeros_like(expected)
+            return gap, float(kept_of_gap(likely, squares))
+    return np.zeros_like(expected), 0.0

@@ -281,15 +281,17 @@ def ids_of_units(
     itself tells of no units: a table sorted by age has age groups so. Or each value comes at most
     once in each wave of some other column, as in a panel, in any order. No unit has empty cells.
     `larger` gives those to ask for: of up to 100 records a value, which are too many for a
-    household, or whose values look like ids by nothing else and stand in rows apart.
+    household, or whose values look like ids by nothing else and stand in rows apart. Where nothing
+    else tells of units, as of purchases, so does the name of an id that records share.
     """
     shared: list[str] = []
+    by_name: list[str] = []
     for name, column in proposed.items():
         codes_too = column.note in (notes.CODE, notes.MANY_CODES) or (
             least <= FEW and column.categorical
         )
-        of_ids = column.note in (notes.NAMED_ID, notes.NUMBERED)
-        of_ids |= column.note == notes.TEXT and named_as_ids(name)
+        named = column.note in (notes.NAMED_ID, notes.TEXT) and named_as_ids(name)
+        of_ids = named or column.note in (notes.NAMED_ID, notes.NUMBERED)
         kind = (column.model in OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
         text = has_labels(frame[name]) and column.note in (None, notes.TEXT, notes.NUMBERED_CODES)
         if not (kind or text or of_ids) or column.days_since is not None or named_as_times(name):
@@ -325,7 +327,9 @@ def ids_of_units(
         )
         if held > int(shuffled):
             shared.append(name)
-    return shared
+        elif named and not larger:
+            by_name.append(name)
+    return shared or by_name
 
 
 def _holds_together(alike: Bools, codes: Codes, *, numbered: bool) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.metadata import version
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from pyvws.errors import MissingDependencyError
 
 
+@lru_cache
 def opendp_version() -> str:
     """OpenDP with its version. Raises MissingDependencyError where OpenDP is missing."""
     try:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, combinations
 from typing import Final, Literal
 
 import numpy as np
@@ -45,6 +46,7 @@ _USUAL: Final = 0.18  # log of squares of the table's distance over those of a s
 _BETWEEN: Final = 0.17  # and deviation between six public files,
 _OF_TRIPLES: Final = 0.5  # where triples lie further by half as much.
 _NEARER: Final = 0.97  # Distance of a table's triples, of those between fits: five public files.
+_MOST_PAIRS: Final = 0.9
 _LEAST: Final = 1e-2  # The variance of a count in records^2, for a weight.
 
 
@@ -53,7 +55,8 @@ class PredictedQuality:
     """What noisy counts and datasets say of each of the datasets.
 
     - `scores`: k-marginal scores of "margins", "pairs" and "triples", 0 to 1000; larger = nearer to
-      the table. Empty where nothing tells them.
+      the table. Empty where nothing tells them, and of margins alone where under nine tenths of the
+      pairs of columns were counted: nothing tells what the others lost.
     - `kept`: The share of the counted pairs' dependence that datasets keep; 1 = all of it, smaller
       = less. None where the dependence hardly stands out of the noise.
     """
@@ -98,6 +101,8 @@ def predicted_quality(
         scores[name] = max(0.0, 1000.0 - (1000.0 - score) * (1.0 + part * further))
     if len(datasets) > 1 and "triples" in scores:
         scores["triples"] = 1000.0 - _NEARER * (1000.0 - scores["triples"])
+    if cells.pairs_counted < _MOST_PAIRS:
+        scores = {name: score for name, score in scores.items() if name == "margins"}
     return PredictedQuality(scores, cells.kept(*means, moved, moved_alone))
 
 
@@ -131,6 +136,13 @@ class _Cells:
     def _of_square(self) -> float:
         """The variance of the square of a count's noise, in squares of its variance."""
         return 5.0 if self.noisy.laplace else 2.0
+
+    @property
+    def pairs_counted(self) -> float:
+        """The share of the pairs of columns that stand in a set together."""
+        of_sets = (combinations(own.columns, 2) for own in self.noisy.table.cliques)
+        pairs = {frozenset(pair) for pair in chain.from_iterable(of_sets)}
+        return len(pairs) / max(1, math.comb(len(self.noisy.table.columns), 2))
 
     def noise(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Fresh noise (C,) of the law of each set."""

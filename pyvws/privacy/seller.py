@@ -111,6 +111,7 @@ class Seller(Generic[Records]):
         self._cap = Fraction(budget.epsilon) if cap is None else cap
         self._thresholds = thresholds
         self._sold: dict[str, PricedMeasurement] = {}
+        self._spent = self._failing = Fraction(0)
         self._lists: tuple[Noise, ...] = ()
 
     @classmethod
@@ -222,7 +223,7 @@ class Seller(Generic[Records]):
         """What has been sold so far, and the cap."""
         sold, budget = tuple(self._sold.values()), self._budget
         if budget.pure:
-            spent = float(sum((one.price for one in sold), Fraction(0)))
+            spent = float(self._spent)
         else:
             spent = epsilon_of(budget, [one.scale for one in sold])
         return Spending(
@@ -234,20 +235,21 @@ class Seller(Generic[Records]):
 
     def _sell(self, name: str) -> PricedMeasurement:
         good, why = self._goods.get(name), ""
-        spent = sum((one.price for one in self._sold.values()), Fraction(0))
-        failing = sum((Fraction(one.delta) for one in self._sold.values()), Fraction(0))
+        spent, failing = self._spent, self._failing
         if good is None:
             why = "has no price"
         elif name in self._sold:
             why = "was sold before"
-        elif spent + good.price > self._cap or failing + Fraction(good.delta) > self._thresholds:
-            why = "is beyond what the settings allow"
+        else:
+            spent, failing = spent + good.price, failing + Fraction(good.delta)
+            if spent > self._cap or failing > self._thresholds:
+                why = "is beyond what the settings allow"
         if good is None or why:
             raise SpendingError(
                 f"The measurement {name!r} {why}. Nothing is released. Report this as a defect of "
                 "pyvws."
             )
-        self._sold[name] = good
+        self._sold[name], self._spent, self._failing = good, spent, failing
         return good
 
 

@@ -16,7 +16,8 @@ from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 EVENLY: Final = "#"
 """What a cut begins with that says how many groups there are, as in #3."""
 
-_OF_TIE: Final = 0.008  # Of the error of all margins, what knowing a pair of columns is worth.
+_OF_TIE: Final = 0.008  # Of the error of all margins, what knowing a pair of columns is worth,
+_OF_PAIRS: Final = 400  # or less, where it is one of more pairs.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +111,7 @@ def joined(sizes: Mapping[str, int], most: int) -> dict[tuple[str, ...], float]:
     So all margins are off by the square of the sum over sets of [sqrt(C) sum sqrt(L)]^(1/2).
     Sets are joined while the sum grows by less than what the pairs that they then hold are worth.
     """
+    worth = _OF_TIE * min(1.0, _OF_PAIRS / max(1, math.comb(len(sizes), 2)))
     sets: list[tuple[str, ...]] = [(name,) for name in sizes]
     cells = np.array([*sizes.values()], dtype=np.float64)
     roots, columns = np.sqrt(cells), np.ones(len(cells))
@@ -117,7 +119,7 @@ def joined(sizes: Mapping[str, int], most: int) -> dict[tuple[str, ...], float]:
         error = np.sqrt(np.sqrt(cells) * roots)
         together = np.outer(cells, cells)
         change = np.sqrt(np.sqrt(together) * np.add.outer(roots, roots))
-        change -= np.add.outer(error, error) + _OF_TIE * error.sum() * np.outer(columns, columns)
+        change -= np.add.outer(error, error) + worth * error.sum() * np.outer(columns, columns)
         change[(together > most) | np.tri(len(sets), dtype=np.bool_)] = np.inf
         first, other = divmod(int(change.argmin()), len(sets))
         if change[first, other] >= 0.0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -168,17 +169,14 @@ def counts_columns(noisy: Measurements) -> dict[str, Any]:
     table = noisy.table
     sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [noisy.records_scale]
     for q, name in enumerate(table.names):
-        labels = table.labels(q)
-        low, high = table.offsets[q], table.offsets[q + 1]
-        for cell in np.flatnonzero(table.possible[low:high]).tolist():
-            codes = np.unravel_index(cell, [len(own_labels) for own_labels in labels])
-            sets.append(name)
-            cells.append(cell)
-            words.append(
-                ", ".join(own_labels[code] for own_labels, code in zip(labels, codes, strict=True))
-            )
-            counts.append(int(noisy.counts[low + cell]))
-            scales.append(float(noisy.scales[q]))
+        low, high = table.offsets[q : q + 2]
+        own = [", ".join(labels) for labels in product(*table.labels(q))]
+        inside = np.flatnonzero(table.possible[low:high])
+        sets += [name] * len(inside)
+        cells += inside.tolist()
+        words += [own[cell] for cell in inside.tolist()]
+        counts += noisy.counts[low + inside].tolist()
+        scales += [float(noisy.scales[q])] * len(inside)
     for name, cell, label, count, scale in _beside(noisy):
         sets.append(name)
         cells.append(cell)
@@ -440,11 +438,13 @@ def lost_sets(noisy: Measurements, datasets: Sequence[Codes]) -> list[tuple[str,
         size = float((np.abs(own / noisy.scales[q]) ** (1 if noisy.laplace else 2)).sum())
         # Sizes of Laplace noise are exponential, and squares of normal noise chi-square.
         by_cells[q] = gammaincc(possible, size) if noisy.laplace else chdtrc(possible, size)
-        if len(table.sets[q]) == 2:
+        if len(table.cliques[q].columns) == 2:
             lost[q], standing[q] = _chances_of_tie(noisy, q, own, counts[low:high])
     among = np.where(stands := standing * sets < _CHANCE, stands.sum(), sets)
     named = np.minimum(2.0 * by_cells * sets, lost * among)
-    return [table.sets[q] for q in np.argsort(named, kind="stable") if named[q] < _CHANCE]
+    return [
+        table.cliques[q].columns for q in np.argsort(named, kind="stable") if named[q] < _CHANCE
+    ]
 
 
 def _chances_of_tie(

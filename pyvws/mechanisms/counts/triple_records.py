@@ -75,8 +75,8 @@ def in_pairs(noisy: Measurements) -> Measurements:
     kept = [
         q for q, c in enumerate(table.cliques) if q not in triples or _gives(table.given, c.columns)
     ]
-    for q in [q for q in kept if table.sets[q] in sums and not table.cliques[q].groups]:
-        add(q, tuple(range(len(table.sets[q]))))
+    for q in [q for q in kept if table.cliques[q].columns in sums and not table.cliques[q].groups]:
+        add(q, tuple(range(len(table.cliques[q].columns))))
         kept.remove(q)
     cliques = [*(table.cliques[q] for q in kept), *(clique(table.columns, pair) for pair in sums)]
     parts = [slice(*table.offsets[q : q + 2]) for q in kept]

@@ -125,7 +125,7 @@ class Workload:
 
     def reads(self, q: int) -> list[str]:
         """The columns of a table that set q is counted by."""
-        of = [self.columns[name].reads for name in self.sets[q]]
+        of = [self.columns[name].reads for name in self.cliques[q].columns]
         return list(dict.fromkeys(one.name for one in chain.from_iterable(of)))
 
     def read(self, frame: Any) -> tuple[Codes, dict[str, Floats]]:
@@ -156,7 +156,7 @@ class Workload:
         """Each record's cell (N,) of set q among all cells C, -1 for none."""
         by_name = self.by_name(codes)
         cell = self.cliques[q].cells(by_name) + self.offsets[q]
-        for name in self.sets[q]:
+        for name in self.cliques[q].columns:
             cell[by_name[name] < 0] = -1
         cell[~self.possible[cell]] = -1
         return cell

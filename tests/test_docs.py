@@ -325,7 +325,10 @@ def test_the_table_of_mechanisms_states_what_the_package_states() -> None:
             continue
         if name == "noisy-counts":
             with_delta = {"delta": 1e-5} if "delta" in given else {}
-            assert guarantee == pyvws.NoisyCounts(epsilon=1, **with_delta).facts.claim
+            assert (
+                guarantee
+                == pyvws.NoisyCounts(epsilon=1, **{"measure": "pairs", **with_delta}).facts.claim
+            )
             assert neighbours.split(", or ") == ["leave-one-out", "replace"]
             continue
         made = statement(

@@ -453,7 +453,7 @@ def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
 ) -> None:
     """The true number is 60 in both runs, so a refusal tells no more than the noisy number."""
     monkeypatch.setattr(counting, "bought_number", lambda *_: noisy)
-    mechanism = vws.NoisyCounts(epsilon=1.0)
+    mechanism = vws.NoisyCounts(epsilon=1.0, measure="pairs")
     run: Any = {"schema": PAIR, "mechanism": mechanism, "datasets": 2}
     if noisy == 40:
         assert len(vws.synthesize(FEW, **run).datasets[0]) == noisy
@@ -468,7 +468,7 @@ def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
 
 def test_more_noisy_counts_cost_more() -> None:
     def cost(records: int = 10**6, fits: int = 5, **given: Any) -> Cost:
-        mechanism = vws.NoisyCounts(epsilon=1.0, **given)
+        mechanism = vws.NoisyCounts(epsilon=1.0, **{"measure": "pairs", **given})
         counted = mechanism.workload(PAIR)
         scales = np.ones(len(counted.sets))
         return expected_of_counts(mechanism, counted, records, scales, fits=fits)

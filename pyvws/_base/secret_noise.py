@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from pyvws.errors import MissingDependencyError
 
+_version = lru_cache(version)
 
-@lru_cache
+
 def opendp_version() -> str:
     """OpenDP with its version. Raises MissingDependencyError where OpenDP is missing."""
     try:
         import opendp.measurements  # noqa: F401
     except ImportError:
         raise MissingDependencyError("Secret noise needs OpenDP. Run: pip install opendp") from None
-    return f"OpenDP {version('opendp')}"
+    return f"OpenDP {_version('opendp')}"
 
 
 @contextmanager

@@ -92,9 +92,9 @@ class NoisyCounts(MechanismBase):
         more="0 is pure differential privacy, under Laplace noise.",
     )
     measure: tuple[str, ...] | str = setting(
-        (PAIRS,),
-        "What is counted: pairs, triples, margins, predictors, auto, and sets such as a:b:c.",
-        more="auto takes one of the first three, by a public rule. "
+        (AUTO,),
+        "What is counted: auto, pairs, triples, margins, predictors, and sets such as a:b:c.",
+        more="auto takes one of the next three, by a public rule, and pairs beside survey weights. "
         "a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a "
         "tuple of names, or a dict with columns, cuts and share.",
     )
@@ -208,7 +208,8 @@ class NoisyCounts(MechanismBase):
 
     def counting(self, schema: Schema) -> CellCounting:
         """What is counted of a table with that schema."""
-        measure = dict.fromkeys([*self.measure, *sets_of_needs(self.asked, schema)])
+        named = (PAIRS if schema.weight and word == AUTO else word for word in self.measure)
+        measure = dict.fromkeys([*named, *sets_of_needs(self.asked, schema)])
         words, reference = (tuple(measure), tuple(self.tables)), self.reference
         assert reference is None or isinstance(reference, PublicTable)
         if schema.members is not None:  # A unit is a record, which nothing rests on but counts.
@@ -230,11 +231,6 @@ class NoisyCounts(MechanismBase):
         """A column that its own family cannot give, why, and what helps; None without."""
         asked = self.counting(schema)
         return by_no_family(asked.schema, asked.tables, conditionals=self._by_families)
-
-    @property
-    def is_auto(self) -> bool:
-        """Whether the number of records chooses the sets."""
-        return AUTO in self.measure
 
     @property
     def _by_families(self) -> bool:

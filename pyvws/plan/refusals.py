@@ -154,9 +154,6 @@ OF_PLAN: Final[Conditions] = {
     "weight-mechanism": lambda plan: (
         not plan.run.facts.takes_table and getattr(plan.schema, "weight", None)
     ),
-    "weight-auto": lambda plan: (
-        plan.run.facts.takes_table and plan.run.mechanism.is_auto and plan.schema.weight
-    ),
     "paid-schema-mechanism": lambda plan: _paid(plan) and not plan.run.facts.takes_table,
     "paid-schema-neighbours": lambda plan: (
         _paid(plan)

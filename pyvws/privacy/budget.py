@@ -25,6 +25,7 @@ from pyvws.privacy.discrete_noise import (
     composed_delta,
     delta_of_rho,
     normal_delta,
+    squared_shift,
 )
 
 NEIGHBOURS: Final = ("loo", "replace")
@@ -230,9 +231,7 @@ def _shift(budget: Budget, inverse: Floats) -> float:
 
     `inverse` has 1 / sigma_q^2 (Q,). The normal noise has the variance sigma_q^2 - 2.
     """
-    if inverse.max() >= 0.5:
-        return math.inf
-    return budget.cap * math.sqrt(budget.moved * float((inverse / (1.0 - 2.0 * inverse)).sum()))
+    return budget.cap * math.sqrt(budget.moved * squared_shift(inverse))
 
 
 def _of_unit(budget: Budget, weights: Mapping[str, int], u: float, conversion: str) -> Noise:

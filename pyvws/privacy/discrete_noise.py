@@ -36,6 +36,7 @@ _DEVIATIONS: Final = 38.0  # Gaussian noise beyond so many has no probability th
 _TAIL: Final = 38.0  # Nats: exp(-38) is below the rounding of a probability.
 _FACTORS: Final = 1e-7  # Nats: more than 6e9 exp(-4 pi^2).
 _LOST: Final = 1e-16  # More than the normal distribution function loses, at most about 1.
+_MOST_RING: Final = 1 << 23  # Losses that are told apart: some 100 MB.
 _FAR: Final = 500.0  # Nats: nothing has so large a negative loss.
 
 
@@ -76,8 +77,11 @@ def composed_delta(u: float, weights: Sequence[int], epsilon: float) -> float:
     """The delta at `epsilon` of counts with 1 / sigma_q^2 = w_q u, each of which moves by 1.
 
     The hockey-stick divergence E[(1 - exp(epsilon - loss))+], rounded upwards; larger = riskier. It
-    holds too where earlier noisy counts choose the cells of later ones [zhu2022].
+    holds too where earlier noisy counts choose the cells of later ones [zhu2022]. Of many counts
+    under large noise it is that of `normal_delta`, which is larger by next to nothing then.
     """
+    if _ring(u, weights, epsilon) > _MOST_RING:
+        return normal_delta(math.sqrt(squared_shift(u * np.array(weights))), epsilon)
     loss, mass = _losses(u, weights, epsilon)
     above = loss > epsilon
     return float(mass[above] @ -np.expm1(epsilon - loss[above])) + _ROUNDING
@@ -89,6 +93,9 @@ def chosen_delta(u: float, first: int, lists: Sequence[Sequence[int]], epsilon: 
     Every list has the first count of weight `first`. At each of its outcomes o the list that is
     worst there stands for all, so delta is at most E_o[max_k E[(1 - exp(epsilon - loss))+]].
     """
+    if max(_ring(u, weights, epsilon) for weights in lists) > _MOST_RING:
+        most = max(squared_shift(u * np.array([first, *weights])) for weights in lists)
+        return normal_delta(math.sqrt(most), epsilon)
     most = math.ceil(math.sqrt(2.0 * _TAIL / (first * u)))
     z = np.arange(-most, most + 1)
     chance = np.exp(-0.5 * first * u * z**2)
@@ -114,12 +121,19 @@ def _beyond(loss: Floats, mass: Floats) -> Callable[[Floats], Floats]:
     return at
 
 
+def _ring(u: float, weights: Sequence[int], epsilon: float) -> int:
+    """The losses that `_losses` tells apart.
+
+    T is sub-Gaussian with variance W / u, so what wraps around the ring is below the rounding.
+    """
+    W = int(sum(weights))
+    reach = math.sqrt(2.0 * _TAIL * W / u) + W + epsilon / u
+    return 1 << max(6, math.ceil(math.log2(2.0 * reach)))
+
+
 def _losses(u: float, weights: Sequence[int], epsilon: float) -> tuple[Floats, Floats]:
     """The losses of counts with 1 / sigma_q^2 = w_q u, and their probabilities."""
-    W = int(sum(weights))
-    # T is sub-Gaussian with variance W / u, so what wraps around the ring is below the rounding.
-    reach = math.sqrt(2.0 * _TAIL * W / u) + W + epsilon / u
-    ring = 1 << max(6, math.ceil(math.log2(2.0 * reach)))
+    W, ring = int(sum(weights)), _ring(u, weights, epsilon)
     angles = 2.0 * np.pi * np.arange(ring // 2 + 1) / ring
     product, kept = np.zeros(len(angles)), np.arange(len(angles))
     log_product = np.zeros(len(angles))
@@ -152,6 +166,14 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
     a = 1.0 + np.geomspace(1e-3, 1e6, 4000)  # Any order is valid; a grid loses next to nothing.
     log_delta = (a - 1.0) * (a * rho - epsilon) + a * np.log1p(-1.0 / a) - np.log(a - 1.0)
     return math.exp(min(0.0, float(log_delta.min())))
+
+
+def squared_shift(inverse: Floats) -> float:
+    """The square of the `mu` of `normal_delta` of counts (Q,) that move by 1.
+
+    `inverse` has their 1 / sigma_q^2. Infinite where noise is too small to hold normal noise.
+    """
+    return float((inverse / (1.0 - 2.0 * inverse)).sum()) if inverse.max() < 0.5 else math.inf
 
 
 def normal_delta(mu: float, epsilon: float) -> float:

@@ -124,7 +124,7 @@ RULED = vws.Schema(
 
 
 def test_canaries_are_different_records_that_keep_the_rules() -> None:
-    counting = NoisyCounts(epsilon=1.0).counting(RULED)
+    counting = NoisyCounts(epsilon=1.0, measure="pairs").counting(RULED)
     made = canaries._made_up(counting, 400, np.random.default_rng(5))
     assert len(made.unique()) == 400
     young = made["age"].cast(pl.Int64) < 15

@@ -65,7 +65,7 @@ def environment() -> dict[str, str]:
 
 N: Final = 90
 TINY: Final[dict[str, Any]] = {"draws": 30, "warmup": 100, "chains": 1, "datasets": 2, "seed": 7}
-COUNTS: Final[dict[str, Any]] = {"mechanism": "noisy-counts", "classes": 4}
+COUNTS: Final[dict[str, Any]] = {"mechanism": "noisy-counts", "measure": "pairs", "classes": 4}
 OF_COUNTS: Final[dict[str, Any]] = {"datasets": 2, "seed": 7, **COUNTS}
 
 

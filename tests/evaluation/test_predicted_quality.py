@@ -105,6 +105,18 @@ def test_what_noise_hides_is_not_told() -> None:
     assert nothing == PredictedQuality({}, None)
 
 
+def test_what_pairs_lose_that_nobody_counted_is_not_told() -> None:
+    """Both files of margins are near each other, and neither is near the table's pairs."""
+    rng = np.random.default_rng(5)
+    x, told = _records(rng), {"margins": {"margins"}, "pairs": {"margins", "pairs", "triples"}}
+    for measure, scores in told.items():
+        table = workload(vws.Schema(_SCHEMA), (measure,))
+        noise = np.rint(rng.normal(0.0, 5.0, len(table.possible))).astype(np.int64)
+        scales = np.full(len(table.sets), 5.0)
+        noisy = Measurements(table, table.counts(x) + noise, scales, laplace=False, records=_N)
+        assert {*_of_file(noisy, 5)[1].scores} == scores
+
+
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 4))
 @settings(max_examples=30)
 def test_scores_between_datasets_by_a_loop(seed: int, m: int, columns: int) -> None:

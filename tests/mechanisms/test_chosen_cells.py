@@ -137,7 +137,7 @@ def test_numbers_with_cuts_or_few_values_keep_their_cells() -> None:
     assert [even.columns[name] for name in ("cut", "narrow", "few")] == [*columns.values()][:3]
     named = vws.NoisyCounts(epsilon=1.0, measure=("few:many/20/40",))
     assert [*named.counting(Schema(columns)).finest.columns] == ["cut"]
-    families = vws.NoisyCounts(epsilon=1.0, model="conditionals")
+    families = vws.NoisyCounts(epsilon=1.0, model="conditionals", measure="pairs")
     assert [*families.counting(Schema(columns)).finest.columns] == [
         "many"
     ]  # A family draws the others.
@@ -199,7 +199,7 @@ def crowded(records: int = 3_000) -> tuple[pl.DataFrame, Schema]:
 
 
 def synthesized(table: pl.DataFrame, schema: Schema, **given: Any) -> Any:
-    mechanism = vws.NoisyCounts(epsilon=4.0, delta=1e-5, **given)
+    mechanism = vws.NoisyCounts(epsilon=4.0, delta=1e-5, **{"measure": "pairs", **given})
     return vws.synthesize(table, schema=schema, mechanism=mechanism, datasets=2, seed=3)
 
 
@@ -244,7 +244,7 @@ def test_a_release_of_fine_cells_says_what_they_chose_and_is_reproduced(
 @pytest.mark.parametrize("share", [-0.1, 1.0, "x", float("nan")])
 def test_a_share_outside_its_range_is_refused(share: Any) -> None:
     with pytest.raises(InputError, match="cells_share"):
-        vws.NoisyCounts(epsilon=1.0, cells_share=share)
+        vws.NoisyCounts(epsilon=1.0, cells_share=share, measure="pairs")
 
 
 @pytest.mark.runs

@@ -112,7 +112,7 @@ def test_every_synthetic_record_keeps_order_and_sums(n: int, epsilon: float, dat
     made = vws.synthesize(
         table(n, 7),
         schema=with_close(),
-        mechanism=vws.NoisyCounts(epsilon=epsilon, delta=1e-6, classes=4),
+        mechanism=vws.NoisyCounts(epsilon=epsilon, delta=1e-6, classes=4, measure="pairs"),
         records=n,
         datasets=datasets,
         seed=3,
@@ -135,7 +135,7 @@ def test_a_release_is_made_again_from_its_counts(tmp_path: Path) -> None:
     made = vws.synthesize(
         frame,
         schema=with_close(),
-        mechanism=vws.NoisyCounts(epsilon=4, delta=1e-6, classes=4),
+        mechanism=vws.NoisyCounts(epsilon=4, delta=1e-6, classes=4, measure="pairs"),
         datasets=2,
         seed=3,
     )
@@ -149,7 +149,7 @@ def test_a_release_is_made_again_from_its_counts(tmp_path: Path) -> None:
 
 
 def test_a_canary_keeps_the_order_too() -> None:
-    counting = vws.NoisyCounts(epsilon=1).counting(schema())
+    counting = vws.NoisyCounts(epsilon=1, measure="pairs").counting(schema())
     made = _made_up(counting, 12, np.random.default_rng(2))
     numbers = made.select(pl.all().cast(pl.Float64, strict=False)).drop_nulls()
     assert (numbers["end"] >= numbers["begin"]).all()
@@ -163,9 +163,9 @@ def test_what_cannot_be_counted_names_the_way_out() -> None:
         }
     )
     with refused("counts-rule-of-bounded") as of_rule:
-        vws.NoisyCounts(epsilon=1).workload(asked)
+        vws.NoisyCounts(epsilon=1, measure="pairs").workload(asked)
     with refused("counts-bounded-by-family") as of_family:
-        vws.NoisyCounts(epsilon=1, model="conditionals").workload(schema())
+        vws.NoisyCounts(epsilon=1, model="conditionals", measure="pairs").workload(schema())
     for caught in (of_rule, of_family):
         assert "= begin + duration" in str(caught.value)
     missing = vws.Schema(
@@ -174,7 +174,7 @@ def test_what_cannot_be_counted_names_the_way_out() -> None:
             "late": vws.Column(model="nominal", levels=["n", "y"], rule="n where end == missing"),
         }
     )
-    assert "late" in vws.NoisyCounts(epsilon=1).workload(missing).skips
+    assert "late" in vws.NoisyCounts(epsilon=1, measure="pairs").workload(missing).skips
 
 
 @pytest.mark.skipif(not CASES.is_dir(), reason="the cases are not in this copy")
@@ -200,7 +200,7 @@ def test_the_case_of_begin_and_end(tmp_path: Path, datasets: str) -> None:
 @pytest.mark.parametrize(
     ("mechanism", "datasets"),
     [
-        *((vws.NoisyCounts(epsilon=8, delta=1e-6, classes=4), m) for m in (1, 2)),
+        *((vws.NoisyCounts(epsilon=8, delta=1e-6, classes=4, measure="pairs"), m) for m in (1, 2)),
         pytest.param("lw", 1, marks=pytest.mark.runs),
     ],
 )

@@ -18,7 +18,8 @@ def counted_codes(homes: list[int], x: list[str], levels: tuple[str, ...], cap: 
     """The codes (n,) of the records that count, in the table's order."""
     columns = {"home": vws.Column(role="id"), "x": vws.Column(model="nominal", levels=levels)}
     run = RunSettings(
-        schema=vws.Schema(columns, unit="home"), mechanism=vws.NoisyCounts(epsilon=1, cap=cap)
+        schema=vws.Schema(columns, unit="home"),
+        mechanism=vws.NoisyCounts(epsilon=1, cap=cap, measure="pairs"),
     )
     counted = check_table(pl.DataFrame({"home": homes, "x": x}), run).counted
     assert counted is not None

@@ -170,7 +170,8 @@ def test_a_unit_beyond_the_cap_moves_no_more_counts_and_no_other_unit(monkeypatc
     monkeypatch.setattr("pyvws.plan.reading.secret_keys", keys)
     columns = {"house": vws.Column(role="id"), **SCHEMA.columns}
     run = RunSettings(
-        schema=vws.Schema(columns, unit="house"), mechanism=vws.NoisyCounts(epsilon=1, cap=2)
+        schema=vws.Schema(columns, unit="house"),
+        mechanism=vws.NoisyCounts(epsilon=1, cap=2, measure="pairs"),
     )
     rng = np.random.default_rng(3)
     houses = rng.integers(0, 12, 60)

@@ -41,7 +41,7 @@ def schema(unit: str | None = None, **more) -> vws.Schema:
 
 
 def counted(of: vws.Schema | None = None, **settings) -> Workload:
-    return vws.NoisyCounts(epsilon=1, **settings).workload(of or schema())
+    return vws.NoisyCounts(epsilon=1, **{"measure": "pairs", **settings}).workload(of or schema())
 
 
 def pair(
@@ -210,7 +210,9 @@ def test_a_difference_counted_at_both_its_ends_would_be_caught() -> None:
 
 @pytest.mark.parametrize("partners", [1, 3, 9])
 def test_a_household_of_more_partners_than_the_cap_moves_each_set_by_the_cap(partners: int) -> None:
-    run = RunSettings(schema=schema("home"), mechanism=vws.NoisyCounts(epsilon=1, cap=3))
+    run = RunSettings(
+        schema=schema("home"), mechanism=vws.NoisyCounts(epsilon=1, cap=3, measure="pairs")
+    )
     others = frame(PEOPLE[:3], home=1)
     full = pl.concat([others, frame([("p", 0, 100)] * partners, home=2)])
     before, after = (check_table(one, run).counted for one in (others, full))

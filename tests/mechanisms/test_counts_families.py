@@ -214,5 +214,6 @@ def test_families_without_probabilities_of_cells_are_refused_by_a_key(column):
     columns = {"a": A, "c": lookup, "b": column}
     with refused("counts-family"):
         vws.Synthesizer(
-            schema=vws.Schema(columns), mechanism=vws.NoisyCounts(epsilon=1, tables=["b"])
+            schema=vws.Schema(columns),
+            mechanism=vws.NoisyCounts(epsilon=1, tables=["b"], measure="pairs"),
         )

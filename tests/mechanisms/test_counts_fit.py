@@ -278,7 +278,7 @@ def test_no_record_and_one_give_a_file(neighbours: str, records: int) -> None:
     (made,) = vws.synthesize(
         frame,
         schema=vws.Schema(columns),
-        mechanism=vws.NoisyCounts(epsilon=1.0, neighbours=neighbours),
+        mechanism=vws.NoisyCounts(epsilon=1.0, neighbours=neighbours, measure="pairs"),
         datasets=1,
     ).datasets
     assert neighbours == "loo" or len(made) == records

@@ -39,7 +39,7 @@ def _table(seed: int, n: int, tie: float = 0.6) -> pl.DataFrame:
 
 
 def _counting(reference: Any) -> CellCounting:
-    return vws.NoisyCounts(epsilon=1.0, reference=reference).counting(_SCHEMA)
+    return vws.NoisyCounts(epsilon=1.0, reference=reference, measure="pairs").counting(_SCHEMA)
 
 
 def _noisy(
@@ -55,7 +55,7 @@ def _noisy(
 
 
 def pl_view(frame: pl.DataFrame) -> Any:
-    return vws.NoisyCounts(epsilon=1.0, reference=frame).counting(_SCHEMA).referred
+    return vws.NoisyCounts(epsilon=1.0, reference=frame, measure="pairs").counting(_SCHEMA).referred
 
 
 def _prior(reference: pl.DataFrame, scale: float = 5.0, seed: int = 1, **given: Any) -> Any:
@@ -212,7 +212,7 @@ def test_records_of_the_table_are_seen_inside() -> None:
         1.0: pl.concat([other, table]),
     }
     for share, reference in cases.items():
-        mechanism = vws.NoisyCounts(epsilon=1.0, reference=reference)
+        mechanism = vws.NoisyCounts(epsilon=1.0, reference=reference, measure="pairs")
         counting = mechanism.counting(vws.Schema(wide))
         found = overlap(counting, counting.read(pl_records(counting, table)))
         assert found is not None
@@ -225,7 +225,7 @@ def pl_records(counting: CellCounting, table: pl.DataFrame) -> Any:
 
 
 def _run(frame: pl.DataFrame, reference: Any, **given: Any) -> Any:
-    usual = {"epsilon": 3.0, "classes": 3, "datasets": 1, "seed": 5}
+    usual = {"measure": "pairs", "epsilon": 3.0, "classes": 3, "datasets": 1, "seed": 5}
     return vws.synthesize(
         frame, schema=_SCHEMA, mechanism="noisy-counts", reference=reference, **usual | given
     )
@@ -246,7 +246,9 @@ def test_a_reference_that_says_nothing_is_refused(
     with refused(key, file="public.csv"):
         vws.Synthesizer(
             schema=_SCHEMA,
-            mechanism=vws.NoisyCounts(epsilon=1.0, reference=tmp_path / "public.csv"),
+            mechanism=vws.NoisyCounts(
+                epsilon=1.0, reference=tmp_path / "public.csv", measure="pairs"
+            ),
             datasets=1,
         )
 

@@ -67,7 +67,7 @@ def counts(path: Path, reader: Any, name: str, cells: list[str]) -> np.ndarray:
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([(name, "beside"), *((cell, "1") for cell in cells)])
     schema = vws.Schema({name: COLUMNS[name]})
-    run = RunSettings(schema=schema, mechanism=vws.NoisyCounts(epsilon=1))
+    run = RunSettings(schema=schema, mechanism=vws.NoisyCounts(epsilon=1, measure="pairs"))
     counted = check_table(reader(path), run).counted
     assert counted is not None
     return run.plan.counting.table.counts(counted.codes)
@@ -89,7 +89,7 @@ def test_no_record_changes_the_code_of_another(tmp_path: Path, name: str) -> Non
 def test_levels_that_differ_by_their_spelling_alone_are_refused(levels: tuple[str, str]) -> None:
     schema = vws.Schema({"x": vws.Column(model="logistic", levels=levels)})
     with refused("levels-spelled-alike"):
-        vws.NoisyCounts(epsilon=1).workload(schema)
+        vws.NoisyCounts(epsilon=1, measure="pairs").workload(schema)
 
 
 def kept(path: Path, name: str, ids: list[str], cap: int) -> list[int]:
@@ -98,7 +98,7 @@ def kept(path: Path, name: str, ids: list[str], cap: int) -> list[int]:
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([("home", "x"), *zip(ids, levels, strict=False)])
     schema = vws.Schema({"x": vws.Column(model="nominal", levels=levels)}, unit="home")
-    run = RunSettings(schema=schema, mechanism=vws.NoisyCounts(epsilon=1, cap=cap))
+    run = RunSettings(schema=schema, mechanism=vws.NoisyCounts(epsilon=1, cap=cap, measure="pairs"))
     written = read_table(path).as_written if name == "command line" else None
     counted = check_table(READERS[name](path), run, released=written).counted
     assert counted is not None
@@ -137,7 +137,9 @@ def test_no_type_is_refused_in_which_a_level_has_another_name() -> None:
     days = pl.DataFrame({"d": [date(2001, 6, 30)] * 5})
     numbers = pl.DataFrame({"d": [9007199254740993.0, 1.0]})
     for columns, table, right in ((dates, days, [-1] * 5), (large, numbers, [0, 1])):
-        run = RunSettings(schema=vws.Schema(columns), mechanism=vws.NoisyCounts(epsilon=1.0))
+        run = RunSettings(
+            schema=vws.Schema(columns), mechanism=vws.NoisyCounts(epsilon=1.0, measure="pairs")
+        )
         counted = check_table(table, run).counted
         assert counted is not None
         assert counted.codes[:, 0].tolist() == right

@@ -116,7 +116,7 @@ def test_a_record_is_in_one_cell_of_each_set_at_most():
 
 
 def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule():
-    table = vws.NoisyCounts(epsilon=1).workload(WIDE)
+    table = vws.NoisyCounts(epsilon=1, measure="pairs").workload(WIDE)
     assert [*table.columns] == ["age", "kind", "field", "job"]
     assert "age:field" in table.names
     assert "job" in table.names
@@ -132,6 +132,7 @@ def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule
         frame,
         schema=WIDE,
         mechanism="noisy-counts",
+        measure="pairs",
         epsilon=5,
         classes=4,
         datasets=2,
@@ -165,7 +166,7 @@ def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule
 )
 def test_sets_and_tables_that_cannot_be_are_refused_in_one_line(settings, key):
     with refused(key):
-        vws.NoisyCounts(epsilon=1, **settings).workload(WIDE)
+        vws.NoisyCounts(epsilon=1, **{"measure": "pairs", **settings}).workload(WIDE)
 
 
 def test_conditionals_refuse_too_many_patterns_in_one_line():
@@ -173,7 +174,9 @@ def test_conditionals_refuse_too_many_patterns_in_one_line():
         name: vws.Column(model="nominal", levels=tuple(map(str, range(40)))) for name in "abcde"
     }
     with refused("given-too-many-codes"):
-        vws.NoisyCounts(epsilon=1, model="conditionals").workload(vws.Schema(columns))
+        vws.NoisyCounts(epsilon=1, model="conditionals", measure="pairs").workload(
+            vws.Schema(columns)
+        )
 
 
 def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_apart():
@@ -283,7 +286,7 @@ def test_ages_of_two_persons_stay_near_in_few_classes() -> None:
     columns = {name: _of_two_persons().columns[name] for name in both.columns}
 
     def years(**settings) -> float:
-        mechanism = vws.NoisyCounts(epsilon=20, classes=3, **settings)
+        mechanism = vws.NoisyCounts(epsilon=20, classes=3, **{"measure": "pairs", **settings})
         made = vws.synthesize(both, schema=vws.Schema(columns), mechanism=mechanism, datasets=1)
         partners = pl.DataFrame(made.datasets[0]).filter(pl.col("kin") == "p")
         return float((partners["headage"] - partners["age"]).abs().mean())

@@ -147,7 +147,7 @@ def test_the_best_file_stands_beside_several_datasets_and_is_none_of_them(tmp_pa
         [("a0", "b1", "c2"), ("a3", "b0", "c1")] * 60, ["a", "b", "c"], orient="row"
     )
     run: dict[str, Any] = {"schema": vws.Schema(_COLUMNS), "seed": 2, "datasets": 3}
-    counts = vws.NoisyCounts(epsilon=8.0, best_file=True, classes=4)
+    counts = vws.NoisyCounts(epsilon=8.0, best_file=True, classes=4, measure="pairs")
     release = vws.synthesize(frame, **run, mechanism=counts)
     assert len(release.datasets) == 3
     assert release.privacy["counts"]["from_fits"]

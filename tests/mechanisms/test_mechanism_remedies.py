@@ -32,7 +32,7 @@ _NEEDED: dict[str, Any] = {
 
 _ALL = {
     **{name: make_mechanism(name, **_NEEDED.get(name, {})) for name in MECHANISMS},
-    "conditionals": vws.NoisyCounts(epsilon=1.0, model="conditionals"),
+    "conditionals": vws.NoisyCounts(epsilon=1.0, model="conditionals", measure="pairs"),
     "given": vws.GivenWeights(alpha=np.ones(3)),
     "own": _Own(),
 }

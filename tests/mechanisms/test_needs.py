@@ -33,7 +33,9 @@ def schema(**more: Any) -> vws.Schema:
 
 
 def mechanism(*needs: str, epsilon: float = 4.0, **more: Any) -> vws.NoisyCounts:
-    return vws.NoisyCounts(**{"epsilon": epsilon, "delta": 1e-5, "needs": needs, **more})
+    return vws.NoisyCounts(
+        **{"measure": "pairs", "epsilon": epsilon, "delta": 1e-5, "needs": needs, **more}
+    )
 
 
 def test_a_need_in_words() -> None:

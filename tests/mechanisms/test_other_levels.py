@@ -34,7 +34,7 @@ def _noisy(
     if rule is not None:
         drawn["b"][drawn["a"] == "x"] = "other"
     given = {"epsilon": 1.0, "delta": 1e-5, "tables": ("none",), **asked}
-    counting = vws.NoisyCounts(**given).counting(vws.Schema(columns))
+    counting = vws.NoisyCounts(**{"measure": "pairs", **given}).counting(vws.Schema(columns))
     table = counting.table
     exact = table.counts(counting.read(open_frame(pl.DataFrame(drawn))).codes)
     noise = np.rint(rng.normal(0.0, scale, len(exact))).astype(np.int64)

@@ -54,7 +54,7 @@ BY_SEX = pl.DataFrame(
 
 
 def read(frame: pl.DataFrame, schema: vws.Schema = WEIGHTED) -> PublishedTotals:
-    totals = NoisyCounts(epsilon=1.0, totals=frame).counting(schema).totals
+    totals = NoisyCounts(epsilon=1.0, totals=frame, measure="pairs").counting(schema).totals
     assert totals is not None
     return totals
 
@@ -67,7 +67,7 @@ def records(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def table() -> Workload:
-    return NoisyCounts(epsilon=1.0).workload(PLAIN)
+    return NoisyCounts(epsilon=1.0, measure="pairs").workload(PLAIN)
 
 
 # One file of totals
@@ -143,7 +143,7 @@ def test_totals_that_do_not_go_with_the_run_are_refused() -> None:
         read(pl.DataFrame({"pay": [1], "total": [4]}), free)
     with refused("totals-whole"):
         read(AREAS, PLAIN)
-    mechanism = NoisyCounts(epsilon=1.0, totals=BY_SEX)
+    mechanism = NoisyCounts(epsilon=1.0, totals=BY_SEX, measure="pairs")
     with refused("totals-records", total=400, n=401):
         vws.synthesize(sample(), schema=PLAIN, mechanism=mechanism, records=401)
 
@@ -289,7 +289,7 @@ def test_figures_that_totals_fix_have_no_width(written: Path) -> None:
 def test_totals_of_a_census_are_its_number_of_rows(how: dict[str, Any]) -> None:
     """Without weights nothing is bought for the number of records."""
     pytest.importorskip("opendp")
-    mechanism = NoisyCounts(epsilon=6.0, totals=BY_SEX, classes=4, **how)
+    mechanism = NoisyCounts(epsilon=6.0, totals=BY_SEX, classes=4, **{"measure": "pairs", **how})
     release = vws.synthesize(sample(), schema=PLAIN, mechanism=mechanism, datasets=2)
     assert {len(own) for own in release.datasets} == {400}
     assert release.privacy["number_of_rows"] == "public"
@@ -307,7 +307,7 @@ def test_totals_of_a_census_are_its_number_of_rows(how: dict[str, Any]) -> None:
 def test_totals_that_a_table_adds_up_to_are_told_inside() -> None:
     pytest.importorskip("opendp")
     own = sample()["area"].value_counts(name="total")
-    mechanism = NoisyCounts(epsilon=2.0, totals=own, classes=2)
+    mechanism = NoisyCounts(epsilon=2.0, totals=own, classes=2, measure="pairs")
     release = vws.synthesize(sample(), schema=PLAIN, mechanism=mechanism, datasets=1)
     assert "not public" in release.summary["totals"]["warning"]
     assert "alike" not in release.privacy["counts"]["totals"]
@@ -318,6 +318,6 @@ def test_totals_that_a_table_adds_up_to_are_told_inside() -> None:
 def test_totals_in_another_unit_are_refused_by_the_noisy_counts(schema: vws.Schema) -> None:
     pytest.importorskip("opendp")
     own = changed(total=[40, 20, 10] if schema is WEIGHTED else [40_000, 20_000, 10_000])
-    mechanism = NoisyCounts(epsilon=20.0, totals=own, classes=2)
+    mechanism = NoisyCounts(epsilon=20.0, totals=own, classes=2, measure="pairs")
     with refused("totals-other-unit"):
         vws.synthesize(sample(), schema=schema, mechanism=mechanism, datasets=1)

@@ -200,7 +200,7 @@ def weights_table(records: int = 2_000) -> tuple[pl.DataFrame, Schema]:
 
 
 def released(table: pl.DataFrame, schema: Schema, **given: Any) -> Any:
-    mechanism = vws.NoisyCounts(epsilon=2.0, delta=1e-5, **given)
+    mechanism = vws.NoisyCounts(epsilon=2.0, delta=1e-5, **{"measure": "pairs", **given})
     return vws.synthesize(table, schema=schema, mechanism=mechanism, datasets=2, seed=3)
 
 

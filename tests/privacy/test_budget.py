@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError
+from pyvws.privacy import discrete_noise
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of, noise_of_lists
 from pyvws.privacy.discrete_noise import (
     chosen_delta,
@@ -47,6 +48,22 @@ def test_composed_delta_is_the_sum_over_the_noise(weights, u, epsilon):
     sigmas = [1.0 / math.sqrt(weight * u) for weight in weights]
     direct = summed_delta(sigmas, epsilon)
     assert composed_delta(u, weights, epsilon) == pytest.approx(direct, abs=_SUM)
+
+
+def test_many_counts_under_large_noise_cost_what_normal_noise_does(monkeypatch) -> None:
+    """The losses of 4,000 counts at epsilon .01 do not fit a machine: nobody tells them apart."""
+    weights, u, epsilon = [8, 16] * 20, 1e-5, 0.3
+    exact = composed_delta(u, weights, epsilon), chosen_delta(u, 8, [weights], epsilon)
+    monkeypatch.setattr(discrete_noise, "_MOST_RING", 2)
+    for near, told in zip(
+        (composed_delta(u, weights, epsilon), chosen_delta(u, 8, [weights], epsilon)),
+        exact,
+        strict=True,
+    ):
+        assert told <= near <= 1.01 * told
+    monkeypatch.undo()
+    many = noise_of(Budget(epsilon=0.01, delta=1e-5), dict.fromkeys(map(str, range(4000)), 1.0))
+    assert epsilon_of(many.budget, many.scales.values()) == pytest.approx(0.01, rel=1e-3)
 
 
 @settings(max_examples=20)

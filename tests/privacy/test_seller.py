@@ -130,7 +130,7 @@ def counts(frame: pl.DataFrame, **given: Any) -> Any:
     unit = given.pop("unit", None)
     columns = {**({unit: vws.Column(role="id")} if unit else {}), **COLUMNS}
     schema = vws.Schema(columns, unit=unit)
-    usual = {"epsilon": 2.0, "classes": 2, "datasets": 2}
+    usual = {"measure": "pairs", "epsilon": 2.0, "classes": 2, "datasets": 2}
     return vws.synthesize(
         frame, schema=schema, mechanism="noisy-counts", seed=SEED, **usual | given
     )
@@ -143,7 +143,7 @@ def of_sexes(n: int) -> pl.DataFrame:
 
 def counts_in_steps(frame: pl.DataFrame) -> str:
     """What leaves of a run that reads its table in steps."""
-    mechanism = vws.NoisyCounts(epsilon=2.0, classes=2)
+    mechanism = vws.NoisyCounts(epsilon=2.0, classes=2, measure="pairs")
     asked = vws.Synthesizer(schema=vws.Schema(COLUMNS), mechanism=mechanism, datasets=2)
     with TemporaryDirectory() as folder:
         frame.write_parquet(f"{folder}/in.parquet")
@@ -464,7 +464,12 @@ def test_released_counts_cost_what_is_stated_and_nearly_all_of_it(
     schema, cap = made
     neighbours = "loo" if cap else neighbours  # Of units a number is never exact.
     mechanism = vws.NoisyCounts(
-        epsilon=epsilon, delta=delta, neighbours=neighbours, cells_share=share, cap=cap or None
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        cells_share=share,
+        cap=cap or None,
+        measure="pairs",
     )
     rng = np.random.default_rng(seed)
     n = int(rng.integers(0, 400))

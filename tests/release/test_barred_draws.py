@@ -59,8 +59,8 @@ def broken_in(made: pl.DataFrame) -> int:
         ("sw", "ordinal", {"engine": "laplace"}),
         ("unweighted", "nominal", {"engine": "laplace"}),
         (vws.Censored(epsilon=8.0), "table", {}),
-        (vws.NoisyCounts(epsilon=1.0, delta=1e-5), "table", {}),
-        (vws.NoisyCounts(epsilon=1.0, model="conditionals"), "table", {}),
+        (vws.NoisyCounts(epsilon=1.0, delta=1e-5, measure="pairs"), "table", {}),
+        (vws.NoisyCounts(epsilon=1.0, model="conditionals", measure="pairs"), "table", {}),
     ],
     ids=lambda one: str(getattr(one, "name", one)),
 )

@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "size": vws.Column(model="nominal", levels=[1, 2, 3, 4, 5]),
         "region": vws.Column(model="nominal", levels=["n", "s"]),
     }
-    mechanism = vws.NoisyCounts(epsilon=10.0, delta=1e-6, cap=2)
+    mechanism = vws.NoisyCounts(epsilon=10.0, delta=1e-6, cap=2, measure="pairs")
     release = vws.synthesize(
         table, schema=vws.Schema(columns, unit="household"), mechanism=mechanism, datasets=2, seed=1
     )

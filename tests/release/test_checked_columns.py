@@ -213,7 +213,7 @@ def test_the_checks_look_at_some_rows_of_a_long_dataset(monkeypatch: pytest.Monk
 
 def test_columns_from_noisy_counts_are_told_of_their_cells() -> None:
     wide = Schema({"pay": Column(model="normal", range=(-1e6, 1e6), decimals=0)})
-    mechanism = vws.NoisyCounts(epsilon=1.0, cells_share=0.0)
+    mechanism = vws.NoisyCounts(epsilon=1.0, cells_share=0.0, measure="pairs")
     with pytest.warns(MisfitWarning, match="finer cuts") as told:
         vws.synthesize(PAY.select("pay"), schema=wide, mechanism=mechanism, datasets=1)
     assert all("another family" not in str(one.message) for one in told)

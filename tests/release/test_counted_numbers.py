@@ -18,7 +18,7 @@ pytest.importorskip("opendp")
 
 
 def released(table: pl.DataFrame, schema: vws.Schema, epsilon: float) -> vws.Release:
-    mechanism = vws.NoisyCounts(epsilon=epsilon, delta=1e-6)
+    mechanism = vws.NoisyCounts(epsilon=epsilon, delta=1e-6, measure="pairs")
     return vws.synthesize(table, schema=schema, mechanism=mechanism, datasets=2, seed=1)
 
 

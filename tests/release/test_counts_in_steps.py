@@ -58,7 +58,7 @@ class Told:
 
 
 def run(schema: vws.Schema = SCHEMA, **given: Any) -> vws.Synthesizer:
-    mechanism = vws.NoisyCounts(epsilon=30.0, delta=1e-5, classes=4)
+    mechanism = vws.NoisyCounts(epsilon=30.0, delta=1e-5, classes=4, measure="pairs")
     return vws.Synthesizer(schema=schema, mechanism=mechanism, **{"datasets": 1, **given})
 
 
@@ -114,7 +114,7 @@ def test_a_tally_of_cells_is_sold_as_its_records(monkeypatch: pytest.MonkeyPatch
 
 def test_units_are_refused_in_steps(tmp_path: Path) -> None:
     TABLE.write_parquet(tmp_path / "in.parquet")
-    mechanism = vws.NoisyCounts(epsilon=1.0, cap=2)
+    mechanism = vws.NoisyCounts(epsilon=1.0, cap=2, measure="pairs")
     schema = vws.Schema(dict(SCHEMA.columns), unit="id")
     asked = vws.Synthesizer(schema=schema, mechanism=mechanism, datasets=1)
     with refused("counts-of-units-in-steps", unit="id"):
@@ -136,4 +136,4 @@ def test_a_pair_of_too_many_cells_is_said_by_the_schema_alone() -> None:
         measure=("pairs", {"columns": ["a", "b"], "cuts": {"a": several, "b": several}}),
     )
     assert by_groups.workload(schema).too_large == ()
-    assert vws.NoisyCounts(epsilon=1.0).workload(SCHEMA).too_large == ()
+    assert vws.NoisyCounts(epsilon=1.0, measure="pairs").workload(SCHEMA).too_large == ()

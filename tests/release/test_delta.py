@@ -38,7 +38,9 @@ def test_a_modest_delta_is_the_largest_power_of_ten_that_nobody_has_to_decide(
 
 def run(delta: float, **settings: Any) -> Any:
     pytest.importorskip("opendp")
-    counts = vws.NoisyCounts(epsilon=1.0, delta=delta, neighbours=settings.pop("neighbours", "loo"))
+    counts = vws.NoisyCounts(
+        epsilon=1.0, delta=delta, neighbours=settings.pop("neighbours", "loo"), measure="pairs"
+    )
     return vws.synthesize(TABLE, schema=SCHEMA, mechanism=counts, datasets=1, **settings)
 
 
@@ -57,7 +59,9 @@ def test_with_a_public_number_the_settings_alone_decide() -> None:
     assert run(0.05, records=10).privacy["number_of_rows"] == "public"
     with refused("delta-of-public-records"):
         vws.Synthesizer(
-            schema=SCHEMA, mechanism=vws.NoisyCounts(epsilon=1.0, delta=0.05), records=30
+            schema=SCHEMA,
+            mechanism=vws.NoisyCounts(epsilon=1.0, delta=0.05, measure="pairs"),
+            records=30,
         )
     censored = {"schema": SCHEMA, "mechanism": vws.Censored(epsilon=2.0, weights="none")}
     total: dict[str, Any] = {"total_epsilon": 2.0, "records": 30}

@@ -79,6 +79,28 @@ def test_the_rule_takes_more_columns_together_where_noise_is_less(
     assert released.datasets([file]) == [file.read_bytes()]
 
 
+def test_a_release_whose_columns_are_joined_is_made_again(tmp_path: Path) -> None:
+    """Sets of many columns follow from what was sold: chosen cells would join other ones."""
+    schema = columns(*[2] * 6)
+    more = {"x": vws.Column(model="normal", range=(0.0, 9.0)), **schema.columns}
+    table = records(schema, 300).with_columns(x=pl.Series(np.arange(300) % 10, dtype=pl.Float64))
+    mechanism = vws.NoisyCounts(epsilon=0.05, needs=("c0 by c1",))
+    run = {"schema": vws.Schema(more), "mechanism": mechanism, "datasets": 1, "records": 300}
+    made = vws.synthesize(table, seed=SEED, **run)
+    folder = made.write(tmp_path / "out", format="csv") or tmp_path / "out"
+    released = ReleasedCounts.read(folder / "release", made.privacy)
+    assert max(name.count(":") for name in released.counts["set"].unique()) > 2
+    assert not released.costs_more
+    file = folder / "release" / "synthetic-01.csv"
+    assert released.datasets([file]) == [file.read_bytes()]
+
+
+def test_few_columns_are_joined_among_many() -> None:
+    """Pairs are worth less where there are more of them; margins are off by as much."""
+    few, many = (joined({str(k): 2 for k in range(K)}, 5_000) for K in (28, 90))
+    assert max(map(len, many)) < max(map(len, few)) / 2
+
+
 def test_the_rule_reads_the_number_that_was_sold() -> None:
     schema = columns(2, 3, 4)
     asked = vws.NoisyCounts(epsilon=1.0, measure="auto")
@@ -88,7 +110,8 @@ def test_the_rule_reads_the_number_that_was_sold() -> None:
     assert [own[-1] for own in chosen] == ["margins", "pairs", "triples"]
     firsts = {own.scales["records"] for own in (noise, *noise.others.values())}
     assert len(firsts) == 1
-    plain = vws.NoisyCounts(epsilon=1.0).counting(schema)
+    assert vws.NoisyCounts(epsilon=1.0).measure == asked.measure
+    plain = vws.NoisyCounts(epsilon=1.0, measure="pairs").counting(schema)
     told = plain.noise(asked.budget, hidden=True)
     assert plain.settled(told, 1)[1:] == (told, None)
 
@@ -139,7 +162,7 @@ def test_a_tie_of_three_columns_is_in_the_file_where_they_are_counted() -> None:
 
 
 def bought(frame: pl.DataFrame, schema: vws.Schema, **given: Any) -> Any:
-    mechanism = vws.NoisyCounts(epsilon=50.0, **given)
+    mechanism = vws.NoisyCounts(epsilon=50.0, **{"measure": "pairs", **given})
     settings = RunSettings(schema=schema, mechanism=mechanism, datasets=1)
     return counts_run(settings, check_table(frame, settings), seed=SEED, listener=SILENT)
 

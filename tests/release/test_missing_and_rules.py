@@ -517,7 +517,7 @@ def test_arithmetic_of_a_schema_by_hand_holds_in_every_record(
     table = pl.DataFrame(columns).fill_nan(None)
     chosen: dict[str, Any] = {**FEW, "datasets": 1, "mechanism": mechanism, "seed": SEED}
     if mechanism == "noisy-counts":
-        counts = vws.NoisyCounts(epsilon=8, delta=1e-5)
+        counts = vws.NoisyCounts(epsilon=8, delta=1e-5, measure="pairs")
         chosen = {"mechanism": counts, "datasets": 1, "seed": 4}
     release = vws.synthesize(table, schema=tmp_path / "schema.toml", **chosen)
     (made,) = release.datasets

@@ -77,7 +77,7 @@ def table(n: int = N) -> pl.DataFrame:
     )
 
 
-RUN: dict[str, Any] = {"mechanism": "noisy-counts", "datasets": 2, "classes": 5}
+RUN: dict[str, Any] = {"mechanism": "noisy-counts", "measure": "pairs", "datasets": 2, "classes": 5}
 
 
 @pytest.fixture(scope="module")
@@ -309,7 +309,7 @@ def test_what_rules_compute_may_have_missing_cells() -> None:
     same = replace(day, model=None, rule="= first")
     more = replace(pay, model=None, rule="= wage + 1", range=(0, 51))
     told = vws.Schema({"first": day, "copy": same, "wage": pay, "plus": more})
-    counts = vws.NoisyCounts(epsilon=4, delta=1e-5)
+    counts = vws.NoisyCounts(epsilon=4, delta=1e-5, measure="pairs")
     (made,) = vws.synthesize(frame, schema=told, mechanism=counts, datasets=1, seed=3).datasets
     assert made["copy"].equals(made["first"].alias("copy"), null_equal=True)
     assert made["plus"].to_list() == (made["wage"] + 1).to_list()

@@ -44,7 +44,7 @@ _FIT: dict[str, Any] = {"draws": 60, "warmup": 200, "chains": 2}
 KINDS: dict[str, tuple[Any, dict[str, Any], bool]] = {
     "lw": ("lw", {**_OF_TABLE, **_FIT}, False),
     "censored": (vws.Censored(epsilon=20.0, weights="none"), {**_OF_TABLE, "draws": 700}, True),
-    "noisy-counts": (vws.NoisyCounts(epsilon=0.5, classes=3), _OF_TABLE, True),
+    "noisy-counts": (vws.NoisyCounts(epsilon=0.5, classes=3, measure="pairs"), _OF_TABLE, True),
     "histogram": (vws.PerturbedHistogram(epsilon=0.5, range=(0, 40)), _OF_ONE, True),
 }
 """Each kind of release: its mechanism, its settings, and whether its claim is strict."""
@@ -98,7 +98,7 @@ def test_the_noise_of_a_column_is_that_of_all_sets_that_have_it() -> None:
         for name, levels in (("x", 2), ("y", 3), ("z", 4))
     }
     schema = vws.Schema(columns)
-    table = vws.NoisyCounts(epsilon=1.0).workload(schema)
+    table = vws.NoisyCounts(epsilon=1.0, measure="pairs").workload(schema)
     scales = np.full(len(table.sets), 5.0)
     noisy = Measurements(table, np.zeros(len(table.possible), np.int64), scales, False, 100)
     by_hand = 5.0 * np.sqrt(1.0 / (1 / 3 + 1 / 4))
@@ -108,7 +108,7 @@ def test_the_noise_of_a_column_is_that_of_all_sets_that_have_it() -> None:
 def test_a_release_that_noise_moved_is_told_of_its_counts_and_not_of_predictors() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MisfitWarning)
-        mechanism = vws.NoisyCounts(epsilon=0.02, classes=3)
+        mechanism = vws.NoisyCounts(epsilon=0.02, classes=3, measure="pairs")
         vws.synthesize(TABLE, mechanism=mechanism, datasets=2, seed=1 << 60, **_OF_TABLE)
     said = " ".join(str(one.message) for one in caught if one.category is MisfitWarning)
     assert "worse than independent columns" in said

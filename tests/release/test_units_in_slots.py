@@ -51,7 +51,7 @@ def schema(**entries: Any) -> Schema:
 
 
 def synthesized(table: pl.DataFrame, by: Schema | None = None, **given: Any) -> Any:
-    mechanism = vws.NoisyCounts(epsilon=20.0, delta=1e-5, classes=12)
+    mechanism = vws.NoisyCounts(epsilon=20.0, delta=1e-5, classes=12, measure="pairs")
     how: Any = {"schema": by or schema(), "mechanism": mechanism, "datasets": 1, "seed": 1, **given}
     with warnings.catch_warnings(action="ignore"):
         return vws.synthesize(table, **how)
@@ -129,7 +129,10 @@ def test_the_release_is_made_again_and_its_counts_are_of_units(tmp_path: Path) -
 def test_settings_that_no_units_can_have_are_refused(
     given: dict[str, Any], entries: dict[str, Any], key: str
 ) -> None:
-    run = {"schema": schema(**entries), "mechanism": vws.NoisyCounts(epsilon=1.0, **given)}
+    run = {
+        "schema": schema(**entries),
+        "mechanism": vws.NoisyCounts(epsilon=1.0, **{"measure": "pairs", **given}),
+    }
     with pytest.raises(InputError) as error:
         assert RunSettings(**run).plan
     assert error.value.key == key
@@ -144,7 +147,7 @@ def test_a_column_of_slots_is_for_counts_alone() -> None:
 
 
 def test_canaries_are_no_whole_units() -> None:
-    run = RunSettings(schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0))
+    run = RunSettings(schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0, measure="pairs"))
     with pytest.raises(InputError) as error:
         canary_audit(run, open_frame(homes()), 10, 1)
     assert error.value.key == "canaries-of-whole-units"

@@ -58,7 +58,7 @@ def made(tmp_path_factory):
         release = vws.synthesize(
             made_up(),
             schema=PUBLIC,
-            mechanism=vws.NoisyCounts(epsilon=100, classes=10),
+            mechanism=vws.NoisyCounts(epsilon=100, classes=10, measure="pairs"),
             datasets=2,
             seed=5,
         )
@@ -272,7 +272,7 @@ def test_a_release_by_survey_weights_is_answered(tmp_path):
     columns = {"x": PUBLIC.columns["x"], "y": PUBLIC.columns["y"], "w": vws.Column(role="drop")}
     schema = vws.Schema(columns, weight="w", weight_range=(0, 4))
     table = made_up().with_columns(w=pl.Series(np.resize([1.0, 2.0, 4.0], 900)))
-    how = vws.NoisyCounts(epsilon=100, classes=10)
+    how = vws.NoisyCounts(epsilon=100, classes=10, measure="pairs")
     with warnings.catch_warnings(action="ignore"):
         release = vws.synthesize(table, schema=schema, mechanism=how, datasets=2, seed=5)
     out = release.write(tmp_path / "out")

@@ -136,23 +136,31 @@ def test_design_weights_have_no_condition_and_units_keep_theirs() -> None:
         {"home": vws.Column(role="id"), **COLUMNS},
         **{"weight": "w", "weight_range": (20, 300), "weight_kind": "design", "unit": "home"},
     )
-    mechanism = vws.NoisyCounts(epsilon=30.0, cap=2, classes=4)
+    mechanism = vws.NoisyCounts(epsilon=30.0, cap=2, classes=4, measure="pairs")
     release = vws.synthesize(table, schema=own, mechanism=mechanism, datasets=1)
     assert release.privacy["guarantee"] == "dp"
-    with refused("weight-auto"):
-        vws.synthesize(
-            table, schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0, measure="auto")
-        )
+    for measure in ("auto", "pairs"):
+        sets = vws.NoisyCounts(epsilon=1.0, measure=measure).workload(schema()).sets
+        assert {len(columns) for columns in sets} == {2}
     with refused("canaries-of-weights"):
-        vws.audit(table, schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0), canaries=100)
+        vws.audit(
+            table,
+            schema=schema(),
+            mechanism=vws.NoisyCounts(epsilon=1.0, measure="pairs"),
+            canaries=100,
+        )
     lacking = table.drop("w")
     with pytest.raises(vws.InputError, match="lacks"):
-        vws.synthesize(lacking, schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0))
+        vws.synthesize(
+            lacking, schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0, measure="pairs")
+        )
 
 
 def test_a_table_in_steps_is_refused(tmp_path: Path) -> None:
     sample().write_csv(tmp_path / "table.csv")
-    asked = vws.Synthesizer(schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0), datasets=1)
+    asked = vws.Synthesizer(
+        schema=schema(), mechanism=vws.NoisyCounts(epsilon=1.0, measure="pairs"), datasets=1
+    )
     with refused("counts-of-weights-in-steps", weight="w"):
         asked.fit_to(tmp_path / "table.csv", tmp_path / "out", seed=1)
 
@@ -160,7 +168,10 @@ def test_a_table_in_steps_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [0, 1])
 def test_hardly_a_record_ends_as_any_table_does(rows: int) -> None:
     release = vws.synthesize(
-        sample().head(rows), schema=schema(), mechanism=vws.NoisyCounts(epsilon=5.0), datasets=1
+        sample().head(rows),
+        schema=schema(),
+        mechanism=vws.NoisyCounts(epsilon=5.0, measure="pairs"),
+        datasets=1,
     )
     assert release.privacy["population"] > 0
 
@@ -193,7 +204,7 @@ def test_a_release_says_its_own_squares() -> None:
     release = vws.synthesize(
         *(sample(),),
         schema=schema(records=N),
-        mechanism=vws.NoisyCounts(epsilon=40.0, delta=1e-5, classes=6),
+        mechanism=vws.NoisyCounts(epsilon=40.0, delta=1e-5, classes=6, measure="pairs"),
         datasets=2,
     )
     assert "number" not in release.public_tables["counts.parquet"]["set"]

@@ -249,7 +249,7 @@ def test_both_pages_say_that_a_claim_rests_on_a_signed_proposal(
         name: vws.Column(model="table", levels=[str(level) for level in range(count)])
         for name, count in (("sex", 2), ("age", 5), ("ill", 2))
     }
-    mechanism = vws.NoisyCounts(epsilon=4.0, classes=3)
+    mechanism = vws.NoisyCounts(epsilon=4.0, classes=3, measure="pairs")
     schema = vws.Schema(columns, reviewed=reviewed, proposed_entries=reviewed and 6)
     release = vws.synthesize(_table(), schema=schema, mechanism=mechanism, datasets=2, seed=1)
     out = release.write(tmp_path / "out")

@@ -17,8 +17,8 @@ from pyvws.statement.words import GUARANTEES, SCHEMA, STRICT, claim_of, if_publi
 WORDS = st.sampled_from([*GUARANTEES])
 TABLE = pd.DataFrame({"a": ["x", "y"] * 60, "b": ["u", "u", "v"] * 40})
 MECHANISMS: dict[str, Any] = {
-    "dp": vws.NoisyCounts(epsilon=4.0, classes=3),
-    "approximate-dp": vws.NoisyCounts(epsilon=4.0, delta=1e-5, classes=3),
+    "dp": vws.NoisyCounts(epsilon=4.0, classes=3, measure="pairs"),
+    "approximate-dp": vws.NoisyCounts(epsilon=4.0, delta=1e-5, classes=3, measure="pairs"),
 }
 
 

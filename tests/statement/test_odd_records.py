@@ -157,7 +157,10 @@ def censored(**more: Any) -> dict[str, Any]:
 
 def counts(**more: Any) -> dict[str, Any]:
     chosen: dict[str, Any] = {"measure": "pairs"}
-    return {"datasets": 1, "mechanism": NoisyCounts(epsilon=2.0, **{**chosen, **more})}
+    return {
+        "datasets": 1,
+        "mechanism": NoisyCounts(epsilon=2.0, **{"measure": "pairs", **chosen, **more}),
+    }
 
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -36,7 +36,9 @@ def test_the_study_has_figures_of_households_and_of_waves(
     file = households(tmp_path)
 
     def few(frame: pl.DataFrame, *, mechanism: vws.NoisyCounts, **given: object) -> object:
-        few = vws.NoisyCounts(epsilon=100.0, delta=1e-5, tables=("none",), classes=12)
+        few = vws.NoisyCounts(
+            epsilon=100.0, delta=1e-5, tables=("none",), classes=12, measure="pairs"
+        )
         return vws.synthesize(frame, mechanism=few, **given)
 
     rows = {row.figure: row for row in whole_units.run(file, synthesize=few, seed=1, persons=1_500)}

@@ -62,13 +62,18 @@ def paid(**settings: Any) -> dict[str, Any]:
 def counts(
     *, neighbours: str = "loo", cap: int | None = None, tables: tuple[str, ...] = (), **columns: Any
 ) -> dict[str, Any]:
-    mechanism = vws.NoisyCounts(epsilon=1.0, neighbours=neighbours, cap=cap, tables=tables)
+    mechanism = vws.NoisyCounts(
+        epsilon=1.0, neighbours=neighbours, cap=cap, tables=tables, measure="pairs"
+    )
     return {**table(**columns), "mechanism": mechanism}
 
 
 REFUSED: dict[str, dict[str, Any]] = {
     "by-column-alone": {**Y, "mechanism": BY_COLUMN},
-    "counts-without-schema": {"outcome": "y", "mechanism": vws.NoisyCounts(epsilon=1.0)},
+    "counts-without-schema": {
+        "outcome": "y",
+        "mechanism": vws.NoisyCounts(epsilon=1.0, measure="pairs"),
+    },
     "outcome-name": {**Y, "mechanism": "lw", "outcome": ("y", "z")},
     "round-with-entries": {**Y, "mechanism": "lw", "column": VISITS, "round": True},
     "column-of-own-model": {**Y, "mechanism": "lw", "model": OwnPoisson(), "column": VISITS},
@@ -93,10 +98,6 @@ REFUSED: dict[str, dict[str, Any]] = {
         "schema": Schema({"sex": SEX}, weight="w", weight_range=(1, 9)),
         "mechanism": "lw",
     },
-    "weight-auto": {
-        "schema": Schema({"sex": SEX}, weight="w", weight_range=(1, 9)),
-        "mechanism": vws.NoisyCounts(epsilon=1.0, measure="auto"),
-    },
     "exponents-stan": {**table(pay=PAY, survey_weight="w"), "engine": "rstan"},
     "draws-beyond-datasets": {**CLAMPED, "datasets": 2, "draws_per_release": 3},
     "draws-read-outcome": {**Y, **MIXTURE, "datasets": 2, "draws_per_release": 1},
@@ -116,7 +117,9 @@ REFUSED: dict[str, dict[str, Any]] = {
     "counts-family": counts(pay=replace(PAY, model="normal-mixture"), tables=("pay",)),
     "reference-without-fit": {
         **table(sex=SEX),
-        "mechanism": vws.NoisyCounts(epsilon=1.0, model="conditionals", reference="public.csv"),
+        "mechanism": vws.NoisyCounts(
+            epsilon=1.0, model="conditionals", reference="public.csv", measure="pairs"
+        ),
     },
     "window-of-no-bound": {**CLAMPED, "accounting": "window"},
     "match-and-epsilon": {**Y, "mechanism": vws.ScalarWeighted(match=2.0), "epsilon": 2.0},
@@ -146,7 +149,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "public-records-epsilon": {**CLAMPED, "records": 5, "records_epsilon": 1.0},
     "delta-of-public-records": {
         **table(sex=SEX),
-        "mechanism": vws.NoisyCounts(epsilon=1.0, delta=0.5),
+        "mechanism": vws.NoisyCounts(epsilon=1.0, delta=0.5, measure="pairs"),
         "records": 3,
     },
     "slot-without-counts": table(sex=SEX, unit="home", members={**MEMBERS, "slot": "sex"}, pay=PAY),
@@ -216,13 +219,15 @@ def test_a_command_or_a_file_without_a_mechanism_writes_nothing(
 
 
 def test_a_run_has_five_datasets_whatever_it_fits() -> None:
-    counts = {**table(pay=PAY), "mechanism": vws.NoisyCounts(epsilon=1.0)}
+    counts = {**table(pay=PAY), "mechanism": vws.NoisyCounts(epsilon=1.0, measure="pairs")}
     for given in ({**Y, "mechanism": "lw"}, {**table(pay=PAY), "mechanism": "lw"}, counts):
         assert vws.Synthesizer(**given).datasets == 5
 
 
 def test_no_draws_are_too_many_for_a_run_that_fits_nothing() -> None:
-    vws.Synthesizer(**{**REFUSED["too-many-shares"], "mechanism": vws.NoisyCounts(epsilon=1.0)})
+    vws.Synthesizer(
+        **{**REFUSED["too-many-shares"], "mechanism": vws.NoisyCounts(epsilon=1.0, measure="pairs")}
+    )
 
 
 def test_a_command_and_another_process_keep_the_key() -> None:

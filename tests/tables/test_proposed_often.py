@@ -51,7 +51,7 @@ def test_what_one_record_has_is_neither_in_the_schema_nor_in_the_release(tmp_pat
     schema = Schema.propose(table)
     assert {len(values) for values in schema.coded(table).values()} == {120}  # None is refused.
     signed = schema.accepted("A. Steward")
-    mechanism = vws.NoisyCounts(epsilon=50.0, classes=3)
+    mechanism = vws.NoisyCounts(epsilon=50.0, classes=3, measure="pairs")
     made = vws.synthesize(table, schema=signed, mechanism=mechanism, datasets=1)
     out = made.write(tmp_path / "out")
     left = b"".join(path.read_bytes() for path in (out / "release").iterdir())

@@ -227,7 +227,7 @@ def test_rules_of_a_column_read_no_more_cases_than_counts_can_cross() -> None:
     rules = schema.columns["y"].rules
     assert len(rules) == 2
     assert all(rule.bars for rule in rules)
-    assert vws.NoisyCounts(epsilon=1.0, delta=1e-5).workload(schema).columns
+    assert vws.NoisyCounts(epsilon=1.0, delta=1e-5, measure="pairs").workload(schema).columns
 
 
 def test_no_rule_reads_a_column_that_rules_decide() -> None:
@@ -242,4 +242,4 @@ def test_no_rule_reads_a_column_that_rules_decide() -> None:
     decided = {x for x, one in schema.columns.items() if is_decided(one, {**schema.columns})}
     assert decided == {"kind"}
     assert not decided & {x for rule in schema.columns["told"].rules for x in rule.columns}
-    assert vws.NoisyCounts(epsilon=1.0, delta=1e-5).workload(schema).columns
+    assert vws.NoisyCounts(epsilon=1.0, delta=1e-5, measure="pairs").workload(schema).columns

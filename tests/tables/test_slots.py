@@ -132,7 +132,7 @@ def test_an_empty_slot_is_empty_in_all_columns_and_costs_as_one_record() -> None
         "w2",
         "w3",
     )
-    counting = NoisyCounts(epsilon=1.0).counting(slots.schema)
+    counting = NoisyCounts(epsilon=1.0, measure="pairs").counting(slots.schema)
     size, job = counting.table.columns["persons"], counting.table.columns["job_2"]
     (q,) = [q for q, own in enumerate(counting.table.sets) if {*own} == {"persons", "job_2"}]
     low, high = counting.table.offsets[q : q + 2]

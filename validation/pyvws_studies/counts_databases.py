@@ -102,7 +102,7 @@ class Database:
     ) -> Database:
         """Records drawn by a seed, counted under fresh noise with a noisy n."""
         records = whole.sample(run["n"], np.random.default_rng(seed.spawn(1)[0]))
-        budget = NoisyCounts(epsilon=run["epsilon"], delta=run["delta"]).budget
+        budget = NoisyCounts(epsilon=run["epsilon"], delta=run["delta"], measure="pairs").budget
         sold = count_noise(budget, table, hidden=True)
         seller = Seller.of_noise(sold, records)
         number = bought_number(seller, len)

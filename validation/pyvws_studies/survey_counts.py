@@ -112,7 +112,7 @@ def _released(
         weight_range=tuple(settings["weight_range"]),
         weight_kind="design",
     )
-    mechanism = NoisyCounts(epsilon=epsilon, delta=settings["delta"])
+    mechanism = NoisyCounts(epsilon=epsilon, delta=settings["delta"], measure="pairs")
     return synthesize(sample, schema=schema, mechanism=mechanism, datasets=settings["datasets"])
 
 

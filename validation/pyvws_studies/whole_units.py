@@ -144,11 +144,13 @@ def run(
     """
     homes = pl.read_csv(file, separator=" ", null_values="NA", infer_schema_length=None)
     given: Any = {"datasets": 1, "seed": seed}
-    counts = NoisyCounts(epsilon=EPSILON, delta=DELTA, tables=("age:relate:headage",))
+    counts = NoisyCounts(
+        epsilon=EPSILON, delta=DELTA, tables=("age:relate:headage",), measure="pairs"
+    )
     made = synthesize(homes, schema=households_schema(), mechanism=counts, **given).datasets[0]
     rows = list(_of_households(homes, made, np.random.default_rng(seed)))
     waves = panel(persons, seed)
-    counts = NoisyCounts(epsilon=EPSILON, delta=DELTA)
+    counts = NoisyCounts(epsilon=EPSILON, delta=DELTA, measure="pairs")
     made = synthesize(waves, schema=panel_schema(), mechanism=counts, **given).datasets[0]
     return [*rows, *_of_panel(waves, made)]
 

@@ -59,7 +59,7 @@ def _folder(neighbours: str) -> Path:
     """A run's folder, whose datasets have a mean of about 5; its statement names units."""
     schema = Schema({"y": Column(model="normal", range=(0, 10), decimals=1, outside=True)})
     table = pl.DataFrame({"y": np.resize([4.0, 5.0, 6.0], 900)})
-    how = NoisyCounts(epsilon=50, neighbours=neighbours)
+    how = NoisyCounts(epsilon=50, neighbours=neighbours, measure="pairs")
     with expected(*OF_DRAWS):
         made = synthesize(table, schema=schema, mechanism=how, datasets=1, seed=2**60 + 1)
     out = made.write(Path(_held().name, neighbours, "out"))

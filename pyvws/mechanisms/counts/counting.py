@@ -5,7 +5,7 @@ No refusal follows from the records: a value that the schema does not know is in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain, combinations
@@ -66,6 +66,7 @@ from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.slots import Slots, WideRows
 from pyvws.tables.schema.weight import MOST_PARTS, WeighedRecords
 
+_LARGEST: Final = 3  # Columns of a set that "auto" stands for by itself.
 _MOST_OF_PAIRS: Final = 1.4  # As of `noise_apart`: columns alone are nearer where pairs have more,
 _MOST_OF_TRIPLES: Final = 0.1  # and triples are worth their noise up to this.
 _NOT_COMPARED: Final = "Nobody compared the totals with the table, which was read in steps."
@@ -204,12 +205,19 @@ class CellCounting:
         sets = joined(sizes, MOST_OF_PAIR).items()
         return [set_word({"columns": names, "share": share}) for names, share in sets]
 
-    def in_cells(self, schema: Schema, priced: Collection[str] | None = None) -> Workload:
-        """The sets in the cells of a schema, of which only `priced` ones have a price."""
-        how: Any = {"conditionals": self.conditionals, "priced": priced}
+    def in_cells(self, schema: Schema, priced: Sequence[str] | None = None) -> Workload:
+        """The sets in the cells of a schema, of which only `priced` ones have a price.
+
+        Sets of many columns that "auto" joined are known by their price alone.
+        """
+        measure, how = [*self.measure], {"conditionals": self.conditionals, "priced": priced}
+        if AUTO in measure and priced is not None:
+            known = {*self.table.columns}
+            of_names = {name: name.split(":") for name in priced}
+            measure += [x for x, own in of_names.items() if len(own) > _LARGEST and {*own} <= known]
         if self.slots is not None:
             how["together"] = self.slots.together
-        return workload(schema, self.measure, self.tables, **how)
+        return workload(schema, measure, self.tables, **how)
 
     def refuse(self) -> None:
         """Raise InputError for what cannot be counted, and for public tables that say nothing."""

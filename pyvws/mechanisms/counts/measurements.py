@@ -272,7 +272,7 @@ def noise_apart(table: Workload, noise: Noise, columns: int, records: int) -> fl
     """
     possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
     apart = [
-        min(2.0, _SIZE * noise.deviation(of_set(name)) * int(cells) / records)
+        min(2.0, _SIZE * noise.deviation(of_set(name)) * int(cells) / max(1, records))
         for name, crossed, cells in zip(table.names, table.cliques, possible, strict=True)
         if len(crossed.columns) == columns and not crossed.groups
     ]

@@ -148,7 +148,7 @@ def _heaped() -> pl.DataFrame:
 
 
 def _counted() -> dict[str, Any]:
-    mechanism = NoisyCounts(epsilon=1e6, classes=2)
+    mechanism = NoisyCounts(epsilon=1e6, classes=2, measure="pairs")
     return {"schema": _RULED, "mechanism": mechanism, "datasets": 2, "records": _ROWS}
 
 

@@ -155,7 +155,7 @@ class ReleasedCost(MeasuredRow):
             release = synthesize(
                 pl.DataFrame({"code": ["1", "2"], "pay": [10, 900], "sex": ["f", "m"]}),
                 schema=Schema(columns),
-                mechanism=NoisyCounts(epsilon=1.0, delta=self.delta, classes=2),
+                mechanism=NoisyCounts(epsilon=1.0, delta=self.delta, classes=2, measure="pairs"),
                 datasets=1,
                 seed=_SEED,
             )

@@ -102,7 +102,7 @@ def _counts(home: bool = False, **given: Any) -> dict[str, Any]:
     columns = {"home": Column(role="id"), **_OF_JOBS} if home else _OF_JOBS
     return {
         "schema": Schema(columns, unit="home" if home else None),
-        "mechanism": NoisyCounts(epsilon=1.5, classes=2, **counts),
+        "mechanism": NoisyCounts(epsilon=1.5, classes=2, **{"measure": "pairs", **counts}),
         **given,
     }
 
@@ -293,7 +293,7 @@ _RUNS: Final[dict[str, tuple[pl.DataFrame, Callable[[], Mapping[str, Any]], dict
 
 
 def _replaced(epsilon: float) -> NoisyCounts:
-    return NoisyCounts(epsilon=epsilon, neighbours="replace", classes=2)
+    return NoisyCounts(epsilon=epsilon, neighbours="replace", classes=2, measure="pairs")
 
 
 CASES: Final = tuple(

@@ -26,6 +26,7 @@ from pyvws.privacy.discrete_noise import (
     delta_of_rho,
     normal_delta,
     squared_shift,
+    told_apart,
 )
 
 NEIGHBOURS: Final = ("loo", "replace")
@@ -114,7 +115,8 @@ class Noise:
         The zCDP that Gaussian noise has; larger = less private.
     conversion : {"", "privacy-loss", "zcdp", "normal"}
         How (epsilon, delta) follows: from the distribution of the loss, exactly; of units from rho
-        or from normal noise, whichever costs less; where counts choose others, from normal noise.
+        or from normal noise, whichever costs less; where counts choose others, or very many are
+        under large noise, from normal noise.
     others : mapping of str to Noise
         The noise of other lists of tables, of which a run may take one in the place of this.
     """
@@ -235,6 +237,9 @@ def _shift(budget: Budget, inverse: Floats) -> float:
 
 
 def _of_unit(budget: Budget, weights: Mapping[str, int], u: float, conversion: str) -> Noise:
+    moved = [*weights.values()] * budget.moved
+    if conversion == "privacy-loss" and not told_apart(u, moved, budget.epsilon):
+        conversion = "normal"
     return Noise(
         budget=budget,
         scales={

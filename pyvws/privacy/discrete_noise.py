@@ -80,7 +80,7 @@ def composed_delta(u: float, weights: Sequence[int], epsilon: float) -> float:
     holds too where earlier noisy counts choose the cells of later ones [zhu2022]. Of many counts
     under large noise it is that of `normal_delta`, which is larger by next to nothing then.
     """
-    if _ring(u, weights, epsilon) > _MOST_RING:
+    if not told_apart(u, weights, epsilon):
         return normal_delta(math.sqrt(squared_shift(u * np.array(weights))), epsilon)
     loss, mass = _losses(u, weights, epsilon)
     above = loss > epsilon
@@ -93,7 +93,7 @@ def chosen_delta(u: float, first: int, lists: Sequence[Sequence[int]], epsilon: 
     Every list has the first count of weight `first`. At each of its outcomes o the list that is
     worst there stands for all, so delta is at most E_o[max_k E[(1 - exp(epsilon - loss))+]].
     """
-    if max(_ring(u, weights, epsilon) for weights in lists) > _MOST_RING:
+    if not all(told_apart(u, weights, epsilon) for weights in lists):
         most = max(squared_shift(u * np.array([first, *weights])) for weights in lists)
         return normal_delta(math.sqrt(most), epsilon)
     most = math.ceil(math.sqrt(2.0 * _TAIL / (first * u)))
@@ -119,6 +119,11 @@ def _beyond(loss: Floats, mass: Floats) -> Callable[[Floats], Floats]:
         return np.asarray(tails[0, place] - np.exp(np.minimum(x, _FAR)) * tails[1, place])
 
     return at
+
+
+def told_apart(u: float, weights: Sequence[int], epsilon: float) -> bool:
+    """Whether `composed_delta` tells the losses of these counts apart; else noise is as normal."""
+    return _ring(u, weights, epsilon) <= _MOST_RING
 
 
 def _ring(u: float, weights: Sequence[int], epsilon: float) -> int:

@@ -292,3 +292,22 @@ def test_ages_of_two_persons_stay_near_in_few_classes() -> None:
         return float((partners["headage"] - partners["age"]).abs().mean())
 
     assert years() < 3.5 < 8.0 < years(tables=())
+
+
+@pytest.mark.parametrize("tables", ["rent:age", "rent"])
+def test_a_given_column_keeps_its_tie_to_one_that_does_not_give_it(tables: str) -> None:
+    """Who lives in a group quarter pays no rent: rows of equal ages alone lost most of that."""
+    rng, N = np.random.default_rng(3), 3000
+    age, group = rng.integers(0, 30, N), rng.random(N) < 0.06
+    rent = np.where(group, "none", np.where(rng.random(N) < 0.02 * age + 0.1, "own", "rent"))
+    levels = {"age": tuple(map(str, range(30))), "group": ("False", "True")}
+    columns = {name: vws.Column(model="nominal", levels=own) for name, own in levels.items()}
+    columns["rent"] = vws.Column(
+        model="nominal", levels=("none", "own", "rent"), predictors=("age",)
+    )
+    frame = pl.DataFrame({"age": age.astype(str), "group": group.astype(str), "rent": rent})
+    counts = vws.NoisyCounts(epsilon=8.0, delta=1e-5, measure="pairs", tables=tables)
+    schema = vws.Schema(columns)
+    made = vws.synthesize(frame, schema=schema, mechanism=counts, datasets=1, seed=1).datasets[0]
+    apart = (made["group"] == "True").to_numpy() != (made["rent"] == "none").to_numpy()
+    assert apart.sum() < 0.01 * N

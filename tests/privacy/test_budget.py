@@ -63,6 +63,7 @@ def test_many_counts_under_large_noise_cost_what_normal_noise_does(monkeypatch) 
         assert told <= near <= 1.01 * told
     monkeypatch.undo()
     many = noise_of(Budget(epsilon=0.01, delta=1e-5), dict.fromkeys(map(str, range(4000)), 1.0))
+    assert many.conversion == "normal"
     assert epsilon_of(many.budget, many.scales.values()) == pytest.approx(0.01, rel=1e-3)
 
 

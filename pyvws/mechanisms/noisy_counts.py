@@ -186,6 +186,8 @@ class NoisyCounts(MechanismBase):
         """
         counting = self.counting(schema)
         noise = counting.noise(replace(self, epsilon=epsilon).budget, hidden=True)
+        if records:
+            counting, noise, _ = counting.settled(noise, records)
         own = {frozenset(x.columns): x.name for x in counting.table.cliques if not x.groups}
 
         def deviation(need: Need) -> float:

@@ -168,10 +168,8 @@ class ReleasedCounts:
         nobody = pl.DataFrame({name: [None, None] for name in asked})
         settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
         table = check_table(nobody, settings)
-        counting, priced = (
-            mechanism.counting(schema),
-            self.counts["set"].unique(maintain_order=True),
-        )
+        counting = mechanism.counting(schema)
+        priced = self.counts["set"].unique(maintain_order=True).to_list()
         wide = counting.schema  # Of members; else the one that was released.
         counted, pure = counting.in_cells(wide, priced), mechanism.budget.pure
         noisy = read_counts(self.counts, counted, laplace=pure)

@@ -27,6 +27,7 @@ from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.drawn_fits import once_more
 from pyvws.mechanisms.counts.measurements import Measurements, of_set
 from pyvws.mechanisms.counts.needs import off_on_average
+from pyvws.mechanisms.counts.workload import PAIRS
 from pyvws.mechanisms.inverse_weighted import InverseWeighted
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.sequence import TableCells, TableModel
@@ -288,7 +289,8 @@ def _of_counts(
     modest = min(1e-5, modest_delta(N))
     usual = NoisyCounts(epsilon=_EPSILON, delta=modest)
     asked: Any = run.mechanism if run.facts.takes_table else usual
-    pairs = NoisyCounts(epsilon=asked.epsilon, delta=asked.delta, cap=asked.cap)
+    given: Any = {"delta": asked.delta, "cap": asked.cap, "measure": (PAIRS,)}
+    pairs = NoisyCounts(epsilon=asked.epsilon, **given)
     notes = []
 
     def counts(**changes: Any) -> _Counts | None:
@@ -373,8 +375,9 @@ def _of_copy(
     counting: CellCounting, mechanism: NoisyCounts, public: nw.DataFrame[Any]
 ) -> dict[str, float]:
     """How far regressions of a best file are off, of public records that noise is added to."""
-    table, codes = counting.table, counting.read(public).codes
-    noise = counting.noise(mechanism.budget, hidden=False)
+    noise, codes = counting.noise(mechanism.budget, hidden=False), counting.read(public).codes
+    counting, noise, _ = counting.settled(noise, len(codes))
+    table = counting.table
     scales = np.array([noise.scales[of_set(name)] for name in table.names])
     exact = table.counts(codes)
     given: Any = {"laplace": mechanism.budget.pure, "records": len(codes)}

@@ -117,7 +117,7 @@ def test_the_least_epsilon_is_enough_and_a_hundredth_less_is_not() -> None:
     least = expected.figures["least-epsilon"]["epsilon"]
     asked = {"poor by region": 3.0, "region by poor": 4.0}
     for epsilon, enough in ((least, True), (least - 0.01, False)):
-        widths = mechanism(*needs).widths(schema(), 6000, epsilon)
+        widths = mechanism(*needs, measure="auto").widths(schema(), 6000, epsilon)
         assert all(widths[words] <= within for words, within in asked.items()) is enough
     with refused("need-beyond-epsilon", need="poor by region", within=1.0):
         vws.synthesize(

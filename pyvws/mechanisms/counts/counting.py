@@ -210,7 +210,8 @@ class CellCounting:
 
         Sets of many columns that "auto" joined are known by their price alone.
         """
-        measure, how = [*self.measure], {"conditionals": self.conditionals, "priced": priced}
+        how: Any = {"conditionals": self.conditionals, "priced": priced}
+        measure = [*self.measure]
         if AUTO in measure and priced is not None:
             known = {*self.table.columns}
             of_names = {name: name.split(":") for name in priced}

@@ -320,11 +320,11 @@ def _sets(
             sets[key] = (crossed, max(share, sets.get(key, (crossed, share))[1]))
     whole = {n for crossed, _ in sets.values() for n in crossed.columns if n not in crossed.groups}
     alone = [clique(columns, {name}) for name in columns if name not in whole]
-    found = {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}
+    every = {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}
     if priced is None:
-        return found
+        return every
     place = {name: q for q, name in enumerate(priced)}
-    return dict(sorted(found.items(), key=lambda one: place.get(one[0].name, len(place))))
+    return dict(sorted(every.items(), key=lambda one: place.get(one[0].name, len(place))))
 
 
 def _together(

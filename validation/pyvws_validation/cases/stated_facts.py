@@ -98,11 +98,12 @@ _DRAWN: Final[Floats] = np.array([[0.5 * s, 0.0, 0.25 * s] for s in range(4)])
 
 def _counts(home: bool = False, **given: Any) -> dict[str, Any]:
     """A run of noisy counts, small and quick."""
-    counts = {key: given.pop(key) for key in ("delta", "neighbours", "cap") if key in given}
+    counts: dict[str, Any] = {"measure": "pairs"}
+    counts |= {key: given.pop(key) for key in ("delta", "neighbours", "cap") if key in given}
     columns = {"home": Column(role="id"), **_OF_JOBS} if home else _OF_JOBS
     return {
         "schema": Schema(columns, unit="home" if home else None),
-        "mechanism": NoisyCounts(epsilon=1.5, classes=2, **{"measure": "pairs", **counts}),
+        "mechanism": NoisyCounts(epsilon=1.5, classes=2, **counts),
         **given,
     }
 

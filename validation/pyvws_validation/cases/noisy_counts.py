@@ -184,6 +184,7 @@ def _release(table: Sequence[Any], epsilon: float, delta: float, **given: Any) -
             pl.DataFrame(table, schema=dict.fromkeys(COLUMNS, pl.String), orient="row"),
             schema=Schema(COLUMNS),
             mechanism="noisy-counts",
+            measure="pairs",
             epsilon=epsilon,
             delta=delta,
             classes=2,

@@ -287,10 +287,9 @@ def _of_counts(
     if units is not None and run.plan.counts_units:
         N, units = len(np.unique(units)), None
     modest = min(1e-5, modest_delta(N))
-    usual = NoisyCounts(epsilon=_EPSILON, delta=modest)
+    usual = NoisyCounts(epsilon=_EPSILON, delta=modest, measure=(PAIRS,))
     asked: Any = run.mechanism if run.facts.takes_table else usual
-    given: Any = {"delta": asked.delta, "cap": asked.cap, "measure": (PAIRS,)}
-    pairs = NoisyCounts(epsilon=asked.epsilon, **given)
+    pairs = replace(usual, epsilon=asked.epsilon, delta=asked.delta, cap=asked.cap)
     notes = []
 
     def counts(**changes: Any) -> _Counts | None:
@@ -335,9 +334,8 @@ def _of_counts(
         return notes
     few = None
     if found is not None and not found.stand_out():
-        of_predictors: dict[str, Any] = {"measure": ("predictors",)}
-        few = counts(**of_predictors)
-        if few is not None and told(**of_predictors) <= max(0.0, told()):
+        few = counts(measure=("predictors",))
+        if few is not None and told(measure=("predictors",)) <= max(0.0, told()):
             few = None
     weighing = "inverse at a public t" if run.outcome is None else "lw"
     return [*notes, _advice(fits.figures["epsilon"], weighing, found, few, delta)]
@@ -379,9 +377,8 @@ def _of_copy(
     counting, noise, _ = counting.settled(noise, len(codes))
     table = counting.table
     scales = np.array([noise.scales[of_set(name)] for name in table.names])
-    exact = table.counts(codes)
     given: Any = {"laplace": mechanism.budget.pure, "records": len(codes)}
-    noisy = Measurements(table=table, counts=exact, scales=scales, **given)
+    noisy = Measurements(table, table.counts(codes), scales, **given)
     noisy = once_more(noisy, np.random.default_rng(1))
     noisy = replace(noisy, counts=noisy.counts * table.possible)
     made = best_file(noisy, classes=mechanism.classes, seed=1).codes[0]

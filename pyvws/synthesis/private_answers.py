@@ -39,6 +39,7 @@ _MOST_DECIMALS: Final = 4  # More count as these, and a column that has them has
 _DECADES: Final = (190, 209)  # Of dates that nobody said are dates; others count as the ends.
 _ALL_DECADES: Final = (0, 999)
 _START: Final = "2000-01-01"
+_DECIMALS_SURE: Final = 1.5  # Times the count: by chance decimals would make codes a number.
 _MOST_WHOLE: Final = 40  # Whole numbers that are levels; more are a number.
 _MOST_CODES: Final = 5  # Values beside numbers that are missing codes.
 _WIDE: Final = 16.0  # The largest number over the smallest one from which on scales are log.
@@ -157,6 +158,7 @@ class ColumnCells:
             noises[0, place] = math.sqrt(high + 1 - low)
             tall[place] = units[low : high + 1].max()
         stand = bins >= least * noises
+        stand[1:] &= bins[1:] >= _DECIMALS_SURE * least
         if self.groups:
             stand[0] |= tall >= least
         kept = np.flatnonzero(stand.any(axis=1))

@@ -5,6 +5,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -16,10 +17,10 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.privacy.budget import Budget, epsilon_after, noise_of
 from pyvws.privacy.discrete_noise import composed_delta, least_tail
-from pyvws.privacy.seller import Seller
+from pyvws.privacy.seller import CountedValues, Seller
 from pyvws.statement.releases import costs_together
 from pyvws.synthesis import private_answers
-from pyvws.synthesis.private_answers import OTHER
+from pyvws.synthesis.private_answers import OTHER, ColumnCells
 from pyvws.synthesis.private_schema import buy_schema
 from pyvws.tables.schema.schema import Schema
 
@@ -105,6 +106,20 @@ def test_a_bought_schema_has_what_stands_out_and_a_release_adds_its_cost(tmp_pat
         [made[0], {**made[1], "paid_schema": {**made[1]["paid_schema"], "digest": "0"}}]
     )
     assert twice["strict"]["epsilon"] == pytest.approx(sum(own))
+
+
+def test_a_count_of_decimals_that_noise_may_have_makes_no_number_of_codes() -> None:
+    """Among whole numbers 0 to 2 a bin of decimals stands out by chance once in a thousand."""
+    cells = ColumnCells(vws.Column(**ANY))
+    codes = pl.Series("x", ["0", "1", "1", "2"] * 900)
+    exact = cells.counted(nw.from_native(codes, series_only=True))
+    for count, whole in ((120, ("0", "1", "2")), (160, ())):
+        noisy = exact.cells.copy()
+        noisy[cells.place("1.25")] += count
+        found = cells.found(
+            CountedValues(noisy, {}), least=100, apart=70, zero=60, beside=40, last=20
+        )
+        assert found.whole_numbers == whole
 
 
 def test_what_a_steward_knows_stays_and_is_on_his_word() -> None:

@@ -30,13 +30,14 @@ from pyvws.errors import InputError
 
 LEAST_DELTA: Final = 1e-10
 """The smallest delta that sums in doubles can tell from 0."""
+MOST_RING: Final = 1 << 23
+"""Losses that are told apart: some 100 MB."""
 
 _ROUNDING: Final = 1e-13  # More than the sums of a transform lose, which are of size 1e-15.
 _DEVIATIONS: Final = 38.0  # Gaussian noise beyond so many has no probability that doubles hold.
 _TAIL: Final = 38.0  # Nats: exp(-38) is below the rounding of a probability.
 _FACTORS: Final = 1e-7  # Nats: more than 6e9 exp(-4 pi^2).
 _LOST: Final = 1e-16  # More than the normal distribution function loses, at most about 1.
-_MOST_RING: Final = 1 << 23  # Losses that are told apart: some 100 MB.
 _FAR: Final = 500.0  # Nats: nothing has so large a negative loss.
 
 
@@ -123,7 +124,7 @@ def _beyond(loss: Floats, mass: Floats) -> Callable[[Floats], Floats]:
 
 def told_apart(u: float, weights: Sequence[int], epsilon: float) -> bool:
     """Whether `composed_delta` tells the losses of these counts apart; else noise is as normal."""
-    return _ring(u, weights, epsilon) <= _MOST_RING
+    return _ring(u, weights, epsilon) <= MOST_RING
 
 
 def _ring(u: float, weights: Sequence[int], epsilon: float) -> int:

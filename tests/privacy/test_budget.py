@@ -17,6 +17,8 @@ from pyvws.privacy.discrete_noise import (
     composed_delta,
     delta_of_rho,
     normal_delta,
+    squared_shift,
+    told_apart,
 )
 
 _SUM = 1e-11  # A direct sum over thousands of outcomes, and the rounding that is added on purpose.
@@ -50,18 +52,27 @@ def test_composed_delta_is_the_sum_over_the_noise(weights, u, epsilon):
     assert composed_delta(u, weights, epsilon) == pytest.approx(direct, abs=_SUM)
 
 
-def test_many_counts_under_large_noise_cost_what_normal_noise_does(monkeypatch) -> None:
-    """The losses of 4,000 counts at epsilon .01 do not fit a machine: nobody tells them apart."""
-    weights, u, epsilon = [8, 16] * 20, 1e-5, 0.3
+@settings(max_examples=20)
+@given(
+    st.lists(st.integers(1, 20), min_size=1, max_size=40),
+    st.floats(1e-6, 1e-4),
+    st.floats(0.05, 0.5),
+)
+def test_normal_noise_costs_hardly_more_than_large_noise_does(weights, u, epsilon) -> None:
     exact = composed_delta(u, weights, epsilon), chosen_delta(u, 8, [weights], epsilon)
-    monkeypatch.setattr(discrete_noise, "_MOST_RING", 2)
-    for near, told in zip(
-        (composed_delta(u, weights, epsilon), chosen_delta(u, 8, [weights], epsilon)),
-        exact,
-        strict=True,
-    ):
-        assert told <= near <= 1.01 * told
-    monkeypatch.undo()
+    normal = normal_delta(math.sqrt(squared_shift(u * np.array(weights))), epsilon)
+    assert exact[0] <= normal + _SUM
+    assert told_apart(u, weights, epsilon)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(discrete_noise, "MOST_RING", 2)
+        assert not told_apart(u, weights, epsilon)
+        near = composed_delta(u, weights, epsilon), chosen_delta(u, 8, [weights], epsilon)
+    assert near[0] == normal
+    for told, above in zip(exact, near, strict=True):
+        assert told - _SUM <= above <= 1.02 * told + _SUM
+
+
+def test_losses_that_no_machine_tells_apart_are_those_of_normal_noise() -> None:
     many = noise_of(Budget(epsilon=0.01, delta=1e-5), dict.fromkeys(map(str, range(4000)), 1.0))
     assert many.conversion == "normal"
     assert epsilon_of(many.budget, many.scales.values()) == pytest.approx(0.01, rel=1e-3)

@@ -184,13 +184,12 @@ def _release(table: Sequence[Any], epsilon: float, delta: float, **given: Any) -
             pl.DataFrame(table, schema=dict.fromkeys(COLUMNS, pl.String), orient="row"),
             schema=Schema(COLUMNS),
             mechanism="noisy-counts",
-            measure="pairs",
             epsilon=epsilon,
             delta=delta,
             classes=2,
             datasets=1,
             seed=_SEED,
-            **given,
+            **{"measure": "pairs", **given},
         )
 
 

@@ -38,7 +38,8 @@ _RAKED: Final = 20  # and over tables that a column is raked to.
 _MOST_CODES: Final = 1500  # Of all columns that classes give.
 _MOST_SWAPPED: Final = 6000  # Of a column and of all others, for swaps.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise of a difference's count.
-_SPLITS: Final = 0.5  # The share of a gap that stands out where a column splits rows.
+_SPLITS: Final = 0.5  # The share of a gap that stands out where a column splits rows,
+_MOST_SPLIT: Final = 2_000_000  # into so many with all codes of the given one, at most.
 _LEAST: Final = 1e-9  # Of a share, so that none is lost for good.
 
 
@@ -317,13 +318,21 @@ def _shares(noisy: Measurements, name: str, rows: _Rows) -> tuple[Floats, Fitted
 def _beside(
     noisy: Measurements, name: str, rows: _Rows, shares: Floats, codes: Mapping[str, Codes]
 ) -> list[str]:
-    """Columns with codes whose pairs with a given column are not in rows of shares (P, L)."""
-    found = []
+    """Columns with codes whose pairs with a given column are not in rows of shares (P, L).
+
+    Those that lack most come first, as far as they split rows into few enough.
+    """
+    columns, lacking, found = noisy.table.columns, dict[str, float](), list[str]()
     for other in [other for other in codes if other not in rows.codes]:
-        size = noisy.table.columns[other].size
-        by_row = _crossed(rows.of_record, codes[other], (len(shares), size))
-        if _standing_out(noisy, name, other, shares.T @ by_row)[1] > _SPLITS:
+        by_row = _crossed(rows.of_record, codes[other], (len(shares), columns[other].size))
+        gap, kept = _standing_out(noisy, name, other, shares.T @ by_row)
+        if kept > _SPLITS:
+            lacking[other] = kept * float(np.abs(gap).sum())
+    P, L = shares.shape
+    for other in sorted(lacking, key=lambda other: -lacking[other]):
+        if min(P * columns[other].size, len(rows.of_record)) * L <= _MOST_SPLIT:
             found.append(other)
+            P *= columns[other].size
     return found
 
 

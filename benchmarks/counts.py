@@ -77,7 +77,7 @@ def stepped_run(path: Path, folder: Path, delta: float) -> tuple[float, float, f
         spent[0] += time.process_time() - began
 
     setattr(LazyTable, "grouped", timed)  # noqa: B010
-    mechanism = NoisyCounts(epsilon=1.0, delta=delta)
+    mechanism = NoisyCounts(epsilon=1.0, delta=delta, measure="pairs")
     run = Synthesizer(schema=_schema(), mechanism=mechanism, datasets=1, most_seconds=_NO_LIMIT)
     began, engine = time.process_time(), duckdb.connect()
     engine.sql("SET memory_limit = '1GB'")
@@ -87,7 +87,7 @@ def stepped_run(path: Path, folder: Path, delta: float) -> tuple[float, float, f
 
 def counted_run(path: Path, folder: Path, delta: float) -> tuple[float, float]:
     """Processor seconds of a run from file to folder, and the peak gigabytes of the process."""
-    mechanism = NoisyCounts(epsilon=1.0, delta=delta)
+    mechanism = NoisyCounts(epsilon=1.0, delta=delta, measure="pairs")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spent = time.process_time()

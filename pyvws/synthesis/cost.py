@@ -27,7 +27,7 @@ from pyvws.mechanisms.counts.coding import MOST_OF_PAIR
 from pyvws.mechanisms.counts.fitted_classes import FITS, PenalisedCounts
 from pyvws.mechanisms.counts.given_records import within_reach, without_given
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.triple_records import in_pairs
+from pyvws.mechanisms.counts.triple_records import in_pairs, swaps
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.conditional_table import ConditionalTable
@@ -50,6 +50,7 @@ _OF_RECORD: Final = 30e-9  # of a record in each such table,
 _OF_NOISE: Final = 15e-6  # of the noise of a cell in noisy counts,
 _OF_FIGURE: Final = 10e-3  # of a set's price and figures there,
 _OF_CHECKED: Final = 1.6e-3  # of a set in each dataset,
+_OF_SWAP: Final = 12e-9  # of a triple of columns of a record that swaps look at,
 _OF_FAMILY: Final = 1.0  # of a column that its own family gives,
 _OF_DRAWN: Final = 300e-9  # and of a column of a record of it.
 _TRIES: Final = 4  # Refits of a search or of downscaling, as a rule.
@@ -139,6 +140,7 @@ def expected_of_counts(
     families = sum(given.family is not None for given in counted.given.values())
     draws, best = (fits, int(mechanism.best_file)) if fits > 1 else (0, 2)  # One for its figures.
     of_file, of_fit = _seconds_of_fits(mechanism, counted, records, scales)
+    of_file += _OF_SWAP * swaps(counted, records)
     of_fits = (draws + best) * of_file + (draws + FITS * best) * of_fit
     of_datasets = fits * (_OF_DRAWN * records * K + _OF_CHECKED * Q + _OF_FAMILY * families)
     before = _A_RUN_OF_COUNTS + _OF_NOISE * int(counted.possible.sum()) + _OF_FIGURE * Q

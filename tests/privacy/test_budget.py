@@ -69,7 +69,7 @@ def test_normal_noise_costs_hardly_more_than_large_noise_does(weights, u, epsilo
         near = composed_delta(u, weights, epsilon), chosen_delta(u, 8, [weights], epsilon)
     assert near[0] == normal
     for told, above in zip(exact, near, strict=True):
-        assert told - _SUM <= above <= 1.02 * told + _SUM
+        assert told - _SUM <= above <= 1.1 * told + _SUM
 
 
 def test_losses_that_no_machine_tells_apart_are_those_of_normal_noise() -> None:

@@ -140,7 +140,6 @@ def expected_of_counts(
     families = sum(given.family is not None for given in counted.given.values())
     draws, best = (fits, int(mechanism.best_file)) if fits > 1 else (0, 2)  # One for its figures.
     of_file, of_fit = _seconds_of_fits(mechanism, counted, records, scales)
-    of_file += _OF_SWAP * swaps(counted, records)
     of_fits = (draws + best) * of_file + (draws + FITS * best) * of_fit
     of_datasets = fits * (_OF_DRAWN * records * K + _OF_CHECKED * Q + _OF_FAMILY * families)
     before = _A_RUN_OF_COUNTS + _OF_NOISE * int(counted.possible.sum()) + _OF_FIGURE * Q
@@ -194,16 +193,18 @@ def _seconds_of_fits(
     one = max(1, records)
     noisy = Measurements(counted, made_up, scales, laplace=mechanism.budget.pure, records=one)
     began = time.thread_time()
-    counts = PenalisedCounts(without_given(in_pairs(within_reach(noisy))))
+    reached = within_reach(noisy)
+    of_swaps, paired = _OF_SWAP * swaps(reached), in_pairs(reached)
+    counts = PenalisedCounts(without_given(paired))
     if not len(counts.sizes):
-        return 0.0, 0.0
+        return of_swaps, 0.0
     at = counts.start(mechanism.classes, rng)
     with steady_sums():
         counts.penalised(at)
         started = time.thread_time()
         for _ in range(_TRIED):
             counts.penalised(at)
-    return started - began, counts.steps / _TRIED * (time.thread_time() - started)
+    return of_swaps + started - began, counts.steps / _TRIED * (time.thread_time() - started)
 
 
 def _seconds_a_draw(model: Model, cells: Cells, D: int) -> float:

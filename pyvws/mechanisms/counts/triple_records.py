@@ -23,7 +23,6 @@ from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS, is_pair, kept_of_gap, most_by_chance
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.workload import Workload
 from pyvws.privacy.budget import deviation_of
 
 _PASSES: Final = 8  # Of swaps over all records,
@@ -31,15 +30,14 @@ _LEAST: Final = 2  # and fewer, but two, of more records than
 _MANY: Final = 50_000  # these.
 
 
-def _triples(table: Workload) -> list[int]:
-    """The sets of three columns by their own codes."""
-    cliques = enumerate(table.cliques)
+def _triples(noisy: Measurements) -> list[int]:
+    cliques = enumerate(noisy.table.cliques)
     return [q for q, crossed in cliques if len(crossed.columns) == 3 and not crossed.groups]
 
 
-def swaps(table: Workload, records: int) -> float:
-    """How many triples `swapped_towards` looks at, for so many records."""
-    return 3.0 * len(_triples(table)) * records * _passes(records)
+def swaps(noisy: Measurements) -> float:
+    """How many triples of records `swapped_towards` looks at."""
+    return 3.0 * len(_triples(noisy)) * noisy.records * _passes(noisy.records)
 
 
 def _passes(records: int) -> int:
@@ -53,7 +51,7 @@ def in_pairs(noisy: Measurements) -> Measurements:
     sets that have it, by their precision. A set stays beside its pairs where it has a given column
     with two that give it. Without such sets the counts are the given ones.
     """
-    table, triples = noisy.table, _triples(noisy.table)
+    table, triples = noisy.table, _triples(noisy)
     further = [
         q
         for q, c in enumerate(table.cliques)
@@ -125,7 +123,7 @@ def swapped_towards(
 
     A swap leaves each class its codes.
     """
-    table, triples = noisy.table, _triples(noisy.table)
+    table, triples = noisy.table, _triples(noisy)
     place = {name: k for k, name in enumerate(table.columns)}
     K, gap = len(place), np.zeros(len(table.possible))
     first = np.full((K, K, K), -1, dtype=np.int64)

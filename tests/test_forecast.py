@@ -479,7 +479,7 @@ def test_more_noisy_counts_cost_more() -> None:
     more: tuple[dict[str, Any], ...] = (
         {"records": 2 * 10**6},
         {"fits": 10},
-        {"classes": 300},
+        {"classes": 3000},
     )
     for given in more:
         assert cost(**given).seconds > usual.seconds

@@ -49,8 +49,9 @@ class NoisyCounts(MechanismBase):
     With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
     Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
     "pairs" is every pair, "triples" every three columns, "margins" each column alone, "predictors"
-    each column with its predictors, and "a:b:c" one set. "auto" takes margins, pairs or triples by
-    the noise, the cells and the number of records. Its margins join columns of few levels. A set
+    each column with its predictors, and "a:b:c" one set. "auto", the default, takes margins, pairs
+    or triples by the noise, the cells and the number of records, and pairs beside survey weights.
+    Its margins join columns of few levels. A set
     with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups. "a:b/#3" joins the cells of b into three groups of about as many. What `needs` ask

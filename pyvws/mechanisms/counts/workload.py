@@ -190,7 +190,7 @@ def workload(
     tables: Sequence[str] = (),
     *,
     conditionals: bool = False,
-    priced: Collection[str] | None = None,
+    priced: Sequence[str] | None = None,
     together: Together = lambda _: True,
 ) -> Workload:
     """What is counted of a table with that schema, by the sets that `measure` names.
@@ -285,7 +285,7 @@ def _sets(
     schema: Schema,
     measure: Sequence[str],
     ruled: RuledColumns,
-    priced: Collection[str] | None,
+    priced: Sequence[str] | None,
     together: Together,
 ) -> dict[Clique, float]:
     """The sets, and the share of each times that of its number of cells."""

@@ -197,7 +197,7 @@ def predicted(privacy: Mapping[str, Any]) -> Sheet:
     return Sheet(
         "How near a dataset should be to the confidential table, by the noisy counts alone. "
         "k-marginal scores are of the counted cells: 1000 = the same shares, and larger = nearer. "
-        "Sets that were not counted follow from the model. The dependence kept is of counted pairs.",
+        "Sets that nobody counted follow from the model. The dependence kept is of counted pairs.",
         ("figure", "predicted"),
         rows,
     )

@@ -311,20 +311,6 @@ def _private_schema(
     return study, file, {"runs": runs, "synthesize": synthesize}
 
 
-def _table_priors(
-    file: Annotated[Path, typer.Option(help="A public file, csv or parquet.")],
-    columns: Annotated[
-        str | None, typer.Option(help="Its columns; all if not given.", metavar="COL,COL")
-    ] = None,
-    predictors: Annotated[int, typer.Option(help="Most predictors of a column.", min=1)] = 1,
-) -> _Asked:
-    """The prior of conditional tables: what a lone record loses, and scores, on a public file."""
-    from pyvws_studies import table_priors as study
-
-    asked = {} if columns is None else {"columns": names(columns)}
-    return study, file, {**asked, "predictors": predictors}
-
-
 def _run(
     asked: _Asked,
     *,
@@ -366,7 +352,6 @@ app.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
 app.command("tables")(_joined(_tables, _run))
 app.command("inverse-tables")(_joined(_inverse_tables, _run))
 app.command("other-tools")(_joined(_other_tools, _run))
-app.command("table-priors")(_joined(_table_priors, _run))
 app.command("noisy-counts")(_joined(_noisy_counts, _run))
 app.command("private-schema")(_joined(_private_schema, _run))
 app.command("counts-records")(_joined(_counts_records, _run))

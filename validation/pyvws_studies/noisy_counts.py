@@ -212,7 +212,7 @@ def _rows(
             began = time.process_time()
         seconds = float(np.mean([spent for spent, _ in scores]))
         found = [scored(whole if of is None else told, made) for _, made in scores]
-        means = {
+        means: dict[str, Any] = {
             f"predicted_{name}": float(np.mean([own[name] for own in predicted]))
             for name in ("pairs", "triples")
             if of is None and all(name in own for own in predicted)

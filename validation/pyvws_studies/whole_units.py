@@ -97,7 +97,7 @@ class _Homes:
     member: tuple[str, ...]
     cuts: Mapping[str, Iterable[float]]
     figures: Callable[[pl.DataFrame], dict[str, float]]
-    tables: tuple[str, ...] = ("alike",)
+    tables: tuple[str, ...]
 
     @property
     def unit(self) -> str:
@@ -236,7 +236,8 @@ def _homes(frame: pl.DataFrame) -> _Homes:
         ages = pl.col("age").cast(pl.Float64).clip(0, 97).cast(pl.Int64)
         known = known.with_columns(ages)
         cuts = {"age": _AGES}
-        return _Homes(known, _silc_schema(known), (*_SILC.values(),)[2:], cuts, _silc_figures)
+        member, tables = (*_SILC.values(),)[2:], ("age_2:age_1", "sex_2:sex_1:age_2")
+        return _Homes(known, _silc_schema(known), member, cuts, _silc_figures, tables)
     raise InputError.by("file-of-no-design", known="households.txt, eusilc.csv")
 
 
@@ -288,8 +289,12 @@ def _silc_figures(homes: pl.DataFrame) -> dict[str, float]:
     )
     near = pl.col("older") - pl.col("younger") <= _APART
     partners = two.filter((pl.col("sexes") == 2) & near)
-    ages = {"age of older partners": partners["older"], "of younger ones": partners["younger"]}
-    return _figures(of_home, 5, ages)
+    ages = {
+        "age of older partners": partners["older"],
+        "of younger ones": partners["younger"],
+        "years between them": partners["older"] - partners["younger"],
+    }
+    return _figures(of_home, 5, ages) | {"homes with partners": len(partners) / len(of_home)}
 
 
 def _figures(of_home: pl.DataFrame, sizes: int, ages: dict[str, pl.Series]) -> dict[str, float]:

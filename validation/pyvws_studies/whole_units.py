@@ -236,8 +236,8 @@ def _homes(frame: pl.DataFrame) -> _Homes:
         ages = pl.col("age").cast(pl.Float64).clip(0, 97).cast(pl.Int64)
         known = known.with_columns(ages)
         cuts = {"age": _AGES}
-        member, tables = (*_SILC.values(),)[2:], ("age_2:age_1", "sex_2:sex_1:age_2")
-        return _Homes(known, _silc_schema(known), member, cuts, _silc_figures, tables)
+        member, given = (*_SILC.values(),)[2:], ("age_2:age_1", "sex_2:sex_1:age_2")
+        return _Homes(known, _silc_schema(known), member, cuts, _silc_figures, given)
     raise InputError.by("file-of-no-design", known="households.txt, eusilc.csv")
 
 

@@ -22,8 +22,8 @@ from pyvws.privacy.seller import Seller, TalliedCells
 from pyvws.tables.schema.weight import MOST_PARTS, SurveyWeight
 
 Records = TypeVar("Records")
-CodesByName = Callable[[Records, str], Codes | TalliedCells]
-"""The codes (N,) of the records in a number's cells or classes, -1 for none, or a tally of them."""
+CellsByName = Callable[[Records, str], TalliedCells]
+"""The records in a number's cells or classes."""
 
 _CHANCE: Final = 0.04  # Sets that each test names in a release by noise alone, on average.
 _NORMAL: Final = 1e6  # Degrees of freedom, of about a normal distribution.
@@ -347,15 +347,12 @@ def bought_cells(
     seller: Seller[Records],
     noise: Noise,
     cells: FineCells,
-    codes: CodesByName[Records],
-    classes: CodesByName[Records],
+    codes: CellsByName[Records],
+    classes: CellsByName[Records],
 ) -> dict[str, FineCounts]:
-    """The noisy counts of numbers in fine cells, and in the classes of how round they are.
+    """The noisy counts of numbers in fine cells, and in the classes of how round they are."""
 
-    `codes` and `classes` give a number's codes (N,) of the records, -1 for none.
-    """
-
-    def bought(measurement: str, own: CodesByName[Records], name: str, size: int) -> FineCounts:
+    def bought(measurement: str, own: CellsByName[Records], name: str, size: int) -> FineCounts:
         counts = seller.counts(measurement, lambda records: own(records, name), size)
         return FineCounts(counts, noise.scales[measurement], noise.deviation(measurement))
 

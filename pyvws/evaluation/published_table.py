@@ -412,8 +412,9 @@ def tabulate(
         raise UsageError.by("laplace-without-original")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
     direct_figures = None
-    if several.counted and rules["of"] and not (weights or strata or clusters):
-        direct_figures = CountedFigures.read(several.counted, schema, of=rules["of"], level=level)
+    if several.counted and rules["of"] and not (weights or strata):
+        asked_of: Any = {"of": rules["of"], "level": level, "clusters": clusters}
+        direct_figures = CountedFigures.read(several.counted, schema, **asked_of)
         if (squares := SquaredWeights.of(several.counted)) is not None:
             pairs = zip(records, frames.values(), strict=True)
             coded = direct_figures.tables.columns

@@ -68,12 +68,18 @@ class SquaredWeights:
     def beside(
         self, records: CellRecords, frame: nw.DataFrame[Any], columns: Mapping[str, CountedColumn]
     ) -> CellRecords:
-        """The rows of a dataset with the weights that they stand for, and their squares."""
+        """The rows of a dataset with the weights that they stand for, and their squares.
+
+        Rows of clusters have no squares of their own.
+        """
+        weights = records.weights * self.stands_for
+        if records.clusters is not None:
+            return replace(records, weights=weights)
         known = {n: columns[n] for n in self.sums if n in columns}
         there = {n: x for n, x in known.items() if {y.name for y in x.reads} <= {*frame.columns}}
         codes = {name: column.read(frame)[0] for name, column in there.items()}
         squares = self.raked(np.ones(len(frame)), codes)
-        return replace(records, weights=records.weights * self.stands_for, squares=squares)
+        return replace(records, weights=weights, squares=squares)
 
     def raked(self, rows: Floats, codes: Mapping[str, NDArray[Any]]) -> Floats:
         """The mean square (M,) of each of M cells, which stand for so many `rows`.

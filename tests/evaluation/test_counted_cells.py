@@ -14,13 +14,13 @@ import pyvws as vws
 from pyvws import InputError, combine
 from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.counted_cells import (
-    COLUMNS,
     CountedFigures,
     are_measured,
     counted_cells,
     noise_probabilities,
 )
 from pyvws.evaluation.public_cells import CellStatistic
+from pyvws.evaluation.whole_tables import COLUMNS
 
 
 def counts(*rows: tuple[str, str, int, float]) -> pl.DataFrame:

@@ -1,0 +1,250 @@
+"""Tables of noisy counts that agree on their margins, by generalised least squares.
+
+A set of all combinations of its columns' codes is a whole table. Noise is alike in its cells, so
+each part of a table that some columns alone have (its analysis of variance) is the mean of the sets
+that have these columns, by the inverse of their variances. Records that have no cell in some of the
+sets make it wrong by as many records at most. A sum over cells of a joined table has the variance
+of its own parts, so margins and shares within margins follow with theirs. Published totals enter as
+sets without noise.
+
+Where clusters c = 1 .. C of a column were drawn with replacement, a sum of the z_c over them has
+the variance C / (C - 1) sum_c (z_c - mean)^2 [lumley2004]. That of noise is public, and subtracted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain, combinations
+from typing import Any, Final, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from narwhals.typing import IntoDataFrame
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.evaluation.squared_weights import SquaredWeights
+from pyvws.mechanisms.counts.by_rule import counted_columns
+from pyvws.mechanisms.counts.coding import CountedColumn
+from pyvws.mechanisms.counts.measurements import NUMBER, OF_SQUARES
+from pyvws.mechanisms.counts.workload import OF_ALL
+from pyvws.tables.schema.schema import Schema
+
+COLUMNS: Final = ("set", "cell", "label", "count", "scale")
+"""The columns of counts.parquet of a release."""
+
+_EXACT: Final = 1e-9  # The variance of published totals in rows, nearly 0.
+
+
+class CountedRow(NamedTuple):
+    """A row of counts.parquet."""
+
+    set: str
+    cell: int
+    label: str
+    records: int
+    scale: float
+
+
+def read_rows(counts: IntoDataFrame) -> list[CountedRow]:
+    """The counts of records of a release; InputError for a table that is no counts.parquet."""
+    frame = nw.from_native(counts, eager_only=True)
+    lacking = [name for name in COLUMNS if name not in frame.columns]
+    if lacking:
+        raise InputError.by("counts-lack-columns", lacking=", ".join(lacking))
+    read = map(CountedRow._make, zip(*(frame[name].to_list() for name in COLUMNS), strict=True))
+    rows = [row for row in read if row.set != NUMBER and not row.set.startswith(OF_SQUARES)]
+    total = [row.records for row in rows if row.set == OF_ALL]
+    if len(total) != 1 or total[0] < 1:
+        raise InputError.by("counts-without-total")
+    return rows
+
+
+class WholeTable(NamedTuple):
+    """The counts of all combinations of codes, an axis for each of the `columns`.
+
+    `variance` is that of the noise of each count.
+    """
+
+    columns: tuple[str, ...]
+    counts: Floats
+    variance: float
+
+
+class ClusterSum(NamedTuple):
+    """A sum over cells, and its variance between C `clusters` without that of noise."""
+
+    total: float
+    variance: float
+    clusters: int
+
+    @property
+    def concentration(self) -> float:
+        """The sum of squares of the clusters' shares of the total."""
+        return (1.0 - 1.0 / self.clusters) * self.variance / self.total**2 + 1.0 / self.clusters
+
+
+class WholeTables(NamedTuple):
+    """Whole tables by least squares, the weights of their parts, and tables with barred cells."""
+
+    joined: dict[str, WholeTable]
+    weights: dict[tuple[str, ...], float]
+    barred: dict[str, WholeTable]
+    columns: Mapping[str, CountedColumn]
+    published: Sequence[frozenset[str]] = ()
+
+    def are_published(self, names: Collection[str]) -> bool:
+        """Whether published totals give the cells of these columns."""
+        return any({*names} <= own for own in self.published)
+
+    def squares(self, name: str, squares: SquaredWeights) -> Floats:
+        """The sums of squared weights in all cells of a table, by those of its columns."""
+        columns, counts, _ = self.joined[name] if name in self.joined else self.barred[name]
+        rows = np.maximum(counts, 0.0)
+        if not columns:
+            return rows * squares.raked(rows.reshape(1), {})[0]
+        codes = dict(zip(columns, np.indices(counts.shape).reshape(counts.ndim, -1), strict=True))
+        known = {k: own for k, own in codes.items() if k in squares.sums}
+        return rows * squares.raked(rows.ravel(), known).reshape(counts.shape)
+
+    def smallest(self, names: Collection[str]) -> str | None:
+        """The set that has the columns: the smallest whole table, else one that bars cells."""
+        having = {k: own for k, own in self.joined.items() if {*names} <= {*own.columns}}
+        if not having:
+            having = {k: own for k, own in self.barred.items() if {*names} == {*own.columns}}
+        return min(having, key=lambda name: having[name].counts.size, default=None)
+
+    def chosen(self, table: WholeTable, labels: Mapping[str, str]) -> Floats | None:
+        """1 in the cells of a table that have the labels, by column, else 0; None for no code."""
+        at: list[Any] = [slice(None)] * len(table.columns)
+        for place, name in enumerate(table.columns):
+            if name in labels:
+                if labels[name] not in (parts := self.columns[name].parts):
+                    return None
+                at[place] = parts.index(labels[name])
+        cells = np.zeros(table.counts.shape)
+        cells[tuple(at)] = 1.0
+        return cells
+
+    def covariance(self, name: str, sums: Floats, having: str | None = None) -> Floats:
+        """The covariance (L, L) of the noise of L sums over a set's cells, with factors `sums`.
+
+        With `having` it is of the parts alone that have this column.
+        """
+        if name in self.barred or not self.joined[name].variance:  # Own counts, or an exact number.
+            table = self.barred.get(name) or self.joined[name]
+            return np.eye(len(sums)) * table.variance
+        table, covariance = self.joined[name], np.zeros((len(sums), len(sums)))
+        for own in _subsets(table.columns):
+            if having is not None and having not in own:
+                continue
+            others = tuple(k + 1 for k, name in enumerate(table.columns) if name not in own)
+            part = sums.sum(axis=others)
+            for axis in range(1, part.ndim):
+                part = part - part.mean(axis=axis, keepdims=True)
+            repeated = sums.size / part.size
+            part = part.reshape(len(sums), -1)
+            covariance += part @ part.T / (self.weights[own] * repeated**2)
+        return covariance
+
+    def by_cluster(
+        self, column: str, cells: Sequence[tuple[Mapping[str, str], float]]
+    ) -> ClusterSum | None:
+        """The sum of counts in cells by labels, each times a factor, by the clusters of a column.
+
+        None where no whole table has them, and for a cluster alone.
+        """
+        name = self.smallest({column}.union(*(labels for labels, _ in cells)))
+        if name is None or name not in self.joined:
+            return None
+        table = self.joined[name]
+        chosen = [self.chosen(table, labels) for labels, _ in cells]
+        axis, C = table.columns.index(column), table.counts.shape[table.columns.index(column)]
+        if C < 2 or any(own is None for own in chosen):
+            return None
+        factors = np.tensordot([factor for _, factor in cells], np.array(chosen), axes=1)
+        sums = np.moveaxis(table.counts * factors, axis, 0).reshape(C, -1).sum(axis=1)
+        # Noise is alike in all clusters: its parts without their column are their mean's.
+        first = factors * (np.indices(factors.shape)[axis] == 0)
+        [[noise]] = self.covariance(name, first[None], column)
+        apart = float(((sums - sums.mean()) ** 2).sum()) - C * float(noise)
+        return ClusterSum(float(sums.sum()), C / (C - 1) * apart, C)
+
+
+def whole_tables(
+    rows: Iterable[CountedRow],
+    variances: Mapping[float, float],
+    schema: Schema | None,
+    totals: Sequence[Mapping[str, Any]],
+) -> WholeTables:
+    """The tables of a release.
+
+    A whole table has a count for all combinations of the codes of the schema's columns. The number
+    of records is one. In a table with barred cells these have no record.
+    """
+    known = {k: x for own in filter(None, [schema]) for k, x in counted_columns(own).items()}
+    by_set: dict[str, list[CountedRow]] = {}
+    for row in rows:
+        by_set.setdefault(row.set, []).append(row)
+    [of_all] = by_set.pop(OF_ALL)
+    total = WholeTable((), np.array(float(of_all.records)), variances[of_all.scale])
+    whole, barred = ({OF_ALL: total} if total.variance else {}), {}
+    for name, own in by_set.items():
+        columns, variance = tuple(name.split(":")), variances[own[0].scale]
+        if not all(column in known for column in columns) or not variance:
+            continue
+        counts = np.zeros([known[column].size for column in columns])
+        if counts.size == len(own):
+            counts.flat[:] = [row.records for row in own]
+            whole[name] = WholeTable(columns, counts, variance)
+        elif counts.size > max(row.cell for row in own):
+            counts.flat[[row.cell for row in own]] = [row.records for row in own]
+            barred[name] = WholeTable(columns, counts, variance)
+    sets = [tuple(said["columns"]) for said in totals if known]
+    for columns, said in zip(sets, totals, strict=False):
+        counts = np.array(said["totals"]).reshape([known[name].size for name in columns])
+        rows_of = float(total.counts) / counts.sum()
+        whole[f"totals by {':'.join(columns)}"] = WholeTable(columns, rows_of * counts, _EXACT)
+    joined, weights = _least_squares(whole)
+    total = joined.get(OF_ALL, total)
+    total = total._replace(counts=np.maximum(total.counts, 1.0))
+    return WholeTables(joined | {OF_ALL: total}, weights, barred, known, [*map(frozenset, sets)])
+
+
+def _least_squares(
+    tables: Mapping[str, WholeTable],
+) -> tuple[dict[str, WholeTable], dict[tuple[str, ...], float]]:
+    """Tables that agree on the margins that they share, by generalised least squares.
+
+    Beside them are the weights of their parts, by the parts' columns.
+    """
+    sums: dict[tuple[str, ...], tuple[Floats, float]] = {}
+    for columns, counts, variance in tables.values():
+        for own in _subsets(columns):
+            others = tuple(k for k, name in enumerate(columns) if name not in own)
+            part = counts.sum(axis=others)
+            for axis in range(part.ndim):
+                part = part - part.mean(axis=axis, keepdims=True)
+            weight = part.size / (counts.size * variance)
+            known, before = sums.get(own, (0.0, 0.0))
+            sums[own] = known + weight * part, before + weight
+    found = {}
+    for name, (columns, counts, _) in tables.items():
+        joined, variance = np.zeros(counts.shape), 0.0
+        for own in _subsets(columns):
+            part, weight = sums[own]
+            shape = tuple(
+                size if column in own else 1
+                for column, size in zip(columns, counts.shape, strict=True)
+            )
+            repeated = counts.size // math.prod(shape)
+            joined += (part / weight).reshape(shape) / repeated
+            kept = math.prod(1.0 - 1.0 / size for size in part.shape)
+            variance += kept / (weight * repeated**2)
+        found[name] = WholeTable(columns, joined, variance)
+    return found, {own: weight for own, (_, weight) in sums.items()}
+
+
+def _subsets(columns: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
+    return chain.from_iterable(combinations(columns, k) for k in range(len(columns) + 1))

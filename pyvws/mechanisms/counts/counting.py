@@ -458,7 +458,7 @@ def measured(
     else:
         noisy = bought_tables(seller, noise, table, coded, records=number, parts=_parts)
         sums = with_squares(sums, seller, noise, table, coded, _parts)
-        noisy = noisy.in_rows(sums)
+        noisy = noisy.in_rows(sums).by_sets
     return MeasuredCounts(schema, replace(noisy, totals=totals), fine, why)
 
 

@@ -236,8 +236,9 @@ class CountedFigures:
     - `normal`: How many a share's interval goes.
     - `population`: Whether figures are of the population, and not of the table.
     - `squared`: The sums of squared weights, where counts are sums of weights.
-    - `clusters`: The column of public clusters that records came in. Figures of the population that
-      were not counted by cluster are none.
+    - `clusters`, `strata`: The columns of public clusters that records came in, and of their
+      strata. Figures of the population that were not counted by cluster are none. Strata alone
+      change nothing.
     """
 
     tables: WholeTables
@@ -246,6 +247,7 @@ class CountedFigures:
     population: bool
     squared: SquaredWeights | None = None
     clusters: str | None = None
+    strata: str | None = None
 
     @classmethod
     def read(
@@ -256,6 +258,7 @@ class CountedFigures:
         of: str,
         level: float,
         clusters: str | None = None,
+        strata: str | None = None,
     ) -> CountedFigures:
         """The figures of a release; InputError for a table that is no counts.parquet."""
         rows, normal = read_rows(cells.frame), float(ndtri(0.5 + 0.5 * level))
@@ -273,7 +276,7 @@ class CountedFigures:
         totals = cells.totals if of == OF[0] or not cells.weights else ()
         tables = whole_tables(rows, variances, schema, totals)
         known = clusters if of == OF[0] else None  # A table itself is no sample of clusters.
-        return cls(tables, tails, normal, of == OF[0], SquaredWeights.of(cells), known)
+        return cls(tables, tails, normal, of == OF[0], SquaredWeights.of(cells), known, strata)
 
     def of_cell(
         self, cell: Mapping[str, str], asked: CellStatistic
@@ -342,8 +345,8 @@ class CountedFigures:
         """The variance of a sum over cells, at least that of records drawn one by one."""
         if self.clusters is None:
             return _Sampling(alone)
-        found = self.tables.by_cluster(self.clusters, cells)
-        return found and _Sampling(max(alone, found.variance), found.clusters - 1)
+        found = self.tables.by_cluster(self.clusters, cells, self.strata)
+        return found and _Sampling(max(alone, found.variance), found.df)
 
     def _in_cell(
         self, found: _Sampling, cell: Mapping[str, str], own: _Share, every: _Share

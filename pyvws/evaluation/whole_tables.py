@@ -8,7 +8,9 @@ of its own parts, so margins and shares within margins follow with theirs. Publi
 sets without noise.
 
 Where clusters c = 1 .. C of a column were drawn with replacement, a sum of the z_c over them has
-the variance C / (C - 1) sum_c (z_c - mean)^2 [lumley2004]. That of noise is public, and subtracted.
+the variance C / (C - 1) sum_c (z_c - mean)^2 [lumley2004], added up over strata. That of noise is
+public, and subtracted. A cluster is in the stratum in which it counts the most, and one alone in
+its stratum is held against the mean of all.
 """
 
 from __future__ import annotations
@@ -73,11 +75,15 @@ class WholeTable(NamedTuple):
 
 
 class ClusterSum(NamedTuple):
-    """A sum over cells, and its variance between C `clusters` without that of noise."""
+    """A sum over cells, and its variance between C `clusters` without that of noise.
+
+    `df` are clusters less strata.
+    """
 
     total: float
     variance: float
     clusters: int
+    df: int
 
     @property
     def concentration(self) -> float:
@@ -149,11 +155,14 @@ class WholeTables(NamedTuple):
         return covariance
 
     def by_cluster(
-        self, column: str, cells: Sequence[tuple[Mapping[str, str], float]]
+        self,
+        column: str,
+        cells: Sequence[tuple[Mapping[str, str], float]],
+        strata: str | None = None,
     ) -> ClusterSum | None:
         """The sum of counts in cells by labels, each times a factor, by the clusters of a column.
 
-        None where no whole table has them, and for a cluster alone.
+        None where no whole table has them, or clusters by strata, and for a cluster alone.
         """
         name = self.smallest({column}.union(*(labels for labels, _ in cells)))
         if name is None or name not in self.joined:
@@ -165,11 +174,24 @@ class WholeTables(NamedTuple):
             return None
         factors = np.tensordot([factor for _, factor in cells], np.array(chosen), axes=1)
         sums = np.moveaxis(table.counts * factors, axis, 0).reshape(C, -1).sum(axis=1)
+        home = np.zeros(C, dtype=np.intp)
+        if strata is not None:
+            of_both = self.smallest({column, strata})
+            if of_both is None or of_both not in self.joined:
+                return None
+            both = self.joined[of_both]
+            others = tuple(k for k, own in enumerate(both.columns) if own not in (column, strata))
+            by_both = both.counts.sum(axis=others)
+            home = by_both.argmax(axis=int(both.columns.index(column) < both.columns.index(strata)))
+        of_each = np.bincount(home)[home]
+        means = np.bincount(home, sums)[home] / of_each
+        apart = np.where(of_each > 1, sums - means, sums - sums.mean()) ** 2
         # Noise is alike in all clusters: its parts without their column are their mean's.
         first = factors * (np.indices(factors.shape)[axis] == 0)
         [[noise]] = self.covariance(name, first[None], column)
-        apart = float(((sums - sums.mean()) ** 2).sum()) - C * float(noise)
-        return ClusterSum(float(sums.sum()), C / (C - 1) * apart, C)
+        variance = float((of_each / np.maximum(1, of_each - 1) * apart).sum())
+        variance -= C**2 / (C - 1) * float(noise)
+        return ClusterSum(float(sums.sum()), variance, C, max(1, C - len({*home.tolist()})))
 
 
 def whole_tables(

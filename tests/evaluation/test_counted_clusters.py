@@ -50,8 +50,8 @@ def noisy(
     return NoisyCells(pl.DataFrame(rows, schema=list(COLUMNS), orient="row"), "gaussian", ())
 
 
-def figures(cells: NoisyCells, of: str = "population") -> CountedFigures:
-    return CountedFigures.read(cells, SCHEMA, of=of, level=0.95, clusters="psu")
+def figures(cells: NoisyCells, of: str = "population", strata: str | None = None) -> CountedFigures:
+    return CountedFigures.read(cells, SCHEMA, of=of, level=0.95, clusters="psu", strata=strata)
 
 
 @given(st.integers(0, 10**6))
@@ -70,6 +70,35 @@ def test_without_noise_variances_are_those_of_the_survey(seed: int) -> None:
     total = survey_total(np.ones(len(of_area)), design, of_area)
     [count] = found.of_cell({"area": "b"}, CellStatistic("count")) or []
     assert count["standard_error"] ** 2 == pytest.approx(total.variance, rel=1e-6)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 3))
+def test_without_noise_strata_are_those_of_the_survey_too(seed: int, strata: int) -> None:
+    table = sample(seed)
+    table["area"] = table["psu"] % strata
+    found = figures(noisy(table, 0.2, np.random.default_rng(0)), strata="area")
+    design = survey_design(np.ones(len(table["psu"])), table["area"], table["psu"])
+    own = survey_mean(table["poor"].astype(float), design)
+    [_, one] = found.of_cell({}, SHARE) or []
+    alone = own.estimate * (1 - own.estimate) / len(table["psu"])
+    assert one["standard_error"] ** 2 == pytest.approx(max(own.variance, alone), rel=1e-6)
+    assert one["df"] == C - strata
+    total = survey_total(table["poor"].astype(float), design)
+    [count] = found.of_cell({"poor": "yes"}, CellStatistic("count")) or []
+    alone = len(table["psu"]) * own.estimate * (1 - own.estimate)
+    assert count["standard_error"] ** 2 == pytest.approx(max(total.variance, alone), rel=1e-6)
+
+
+def test_a_cluster_alone_in_its_stratum_is_held_against_all() -> None:
+    table = sample(2)
+    table["area"] = np.minimum(table["psu"], 1)
+    apart = noisy(table, 0.2, np.random.default_rng(0))
+    [_, one] = figures(apart, strata="area").of_cell({}, SHARE) or []
+    [_, without] = figures(apart).of_cell({}, SHARE) or []
+    assert one["standard_error"] == pytest.approx(without["standard_error"], rel=0.15)
+    assert (one["df"], without["df"]) == (C - 2, C - 1)
+    lacking = noisy(table, 0.2, np.random.default_rng(0), sets=PAIRS[::2])
+    assert figures(lacking, strata="area").of_cell({}, SHARE) is None
 
 
 def test_a_share_in_a_cell_has_about_the_variance_of_the_survey() -> None:

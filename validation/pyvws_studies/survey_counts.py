@@ -6,9 +6,9 @@ a sample, its release, and figures of the release beside those of the sample: th
 weights, and the shares of poor people by area, with intervals of the population.
 
 A second population has clusters, which differ in their share of poor people; each lies in one area.
-A sample draws some clusters with replacement, and people within each as above. The cluster is a
-column like the others, and intervals of shares of poor people, of all and by area, take it for one,
-or take records for independent.
+A sample draws some clusters of each area with replacement, and people within each as above. The
+cluster is a column like the others. Intervals of shares of poor people, of all and by area, take it
+for one, with areas as strata or without strata, or take records for independent.
 """
 
 from __future__ import annotations
@@ -132,22 +132,26 @@ def _of_clusters(settings: Mapping[str, Any], rng: np.random.Generator) -> list[
     odds = np.exp(-fixed.normal(0.0, settings["spread"], len(cluster)) - settings["tie"] * poor)
     people = pl.DataFrame({"area": area, "poor": np.where(poor, "yes", "no")})
     each, samples = n // own["drawn"], []
-    for number, place in enumerate(rng.integers(0, own["all"], own["drawn"])):
-        there = np.flatnonzero(cluster == place)
-        chances = odds[there] / odds[there].sum()
-        at = rng.choice(len(there), each, p=chances)
-        weights = own["all"] / own["drawn"] / (each * chances[at])
-        drawn = people[there[at].tolist()]
-        samples.append(drawn.with_columns(cluster=pl.lit(str(number)), w=weights))
+    for name, part in settings["areas"].items():
+        all_of = np.unique(cluster[area == name])
+        count = round(part * own["drawn"])
+        for place in rng.choice(all_of, count):
+            there = np.flatnonzero(cluster == place)
+            chances = odds[there] / odds[there].sum()
+            at = rng.choice(len(there), each, p=chances)
+            label = pl.lit(str(len(samples)))
+            weights = len(all_of) / count / (each * chances[at])
+            samples.append(people[there[at].tolist()].with_columns(cluster=label, w=weights))
     sample = pl.concat(samples).with_columns(pl.col("w").clip(*settings["weight_range"]))
-    rows, drawn = [], map(str, range(own["drawn"]))
+    designs: list[Any] = [{"clusters": "cluster", "strata": "area"}, {"clusters": "cluster"}, {}]
+    rows, drawn = [], map(str, range(len(samples)))
     levels: dict[str, Any] = {"cluster": [*drawn], "area": settings["areas"]}
     for epsilon in own["epsilons"]:
         release = _released(settings, sample, epsilon, **levels)
         for by in ([], ["area"]):
             asked: Any = {"by": by, "share": {"poor": ("no", "yes")}}
-            found = [tabulate(release, clusters=x, **asked).figures for x in ("cluster", None)]
-            for one, alone in zip(*found, strict=True):
+            found = [tabulate(release, **design, **asked).figures for design in designs]
+            for one, unstratified, alone in zip(*found, strict=True):
                 if one.point == "yes":
                     of_cell = [pl.col("area").is_in(one.cell or [*settings["areas"]])]
                     truth = _share(people.filter(of_cell))
@@ -157,6 +161,7 @@ def _of_clusters(settings: Mapping[str, Any], rng: np.random.Generator) -> list[
                             **{"area": "".join(one.cell), "truth": truth},
                             **{"sample": _share(sample.filter(of_cell)), "estimate": one.estimate},
                             **_held(one, truth),
+                            **{f"{x}_alone": v for x, v in _held(unstratified, truth).items()},
                             "plain": _held(alone, truth)["within"],
                         }
                     )
@@ -185,7 +190,8 @@ def lines(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
     `sample_error` and the other errors are root mean squares against the truth, of the sum against
     the sample's, as a share of it. `within` is the share of intervals that hold the truth, `wide`
     their median width over 3.92 errors, and `within_3` that of sums within 3 % of the sample's.
-    `plain` is the share of intervals that hold it where records are taken for independent.
+    `plain` is the share of intervals that hold it where records are taken for independent. Those of
+    clusters without strata are `within_alone` and `wide_alone`.
     """
     rows = pl.DataFrame(
         [row for result in results.values() for row in result.rows], infer_schema_length=None
@@ -201,7 +207,8 @@ def lines(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
             return float(np.sqrt(np.nanmean(each**2))) if not np.isnan(each).all() else np.nan
 
         def mean(name: str, own: pl.DataFrame = own) -> float:
-            found: Any = own[name].median() if name == "width" else own[name].mean()
+            each = own[name]
+            found: Any = each.median() if name.startswith("width") else each.mean()
             return np.nan if found is None else float(found)
 
         near = np.abs(own["estimate"].cast(pl.Float64).to_numpy() / sample - 1.0) <= 0.03
@@ -213,6 +220,8 @@ def lines(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
                 **{"within": mean("within"), "wide": mean("width") / 3.92 / rms("estimate")},
                 "within_3": float(near.mean()) if of_sum else np.nan,
                 "plain": mean("plain"),
+                "within_alone": mean("within_alone"),
+                "wide_alone": mean("width_alone") / 3.92 / rms("estimate"),
             }
         )
     return found
@@ -227,14 +236,16 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         left=["figure", "area"],
         right=[
             *("sample's error", "error", "of datasets", "within", "width"),
-            *("within 3 % of the sample's", "plain"),
+            *("within 3 % of the sample's", "plain", "without strata", "width"),
         ],
     )
-    numbers = ("sample_error", "error", "error_of_datasets", "within", "wide", "within_3", "plain")
+    numbers = ("sample_error", "error", "error_of_datasets", "within", "wide", "within_3")
+    numbers += ("plain", "within_alone", "wide_alone")
     for one in found:
         table.add_row(one["figure"], one["area"], *(f"{one[name]:.4g}" for name in numbers))
     text = (
-        'Intervals of clusters that are "plain" take their records for independent.',
+        'Intervals of clusters that are "plain" take their records for independent. Others have '
+        "areas as strata, or no strata.",
         "Errors are root mean squares against the population; that of the sum of the weights is "
         "against the sample's, as a share of it. Intervals are at 95 %; their median width is over "
         "3.92 errors.",

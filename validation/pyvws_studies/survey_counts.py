@@ -131,7 +131,7 @@ def _of_clusters(settings: Mapping[str, Any], rng: np.random.Generator) -> list[
     poor = fixed.random(len(cluster)) < 1.0 / (1.0 + np.exp(-logit))
     odds = np.exp(-fixed.normal(0.0, settings["spread"], len(cluster)) - settings["tie"] * poor)
     people = pl.DataFrame({"area": area, "poor": np.where(poor, "yes", "no")})
-    each, samples = n // own["drawn"], []
+    each, samples = n // own["drawn"], list[pl.DataFrame]()
     for name, part in settings["areas"].items():
         all_of = np.unique(cluster[area == name])
         count = round(part * own["drawn"])
@@ -239,8 +239,10 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
             *("within 3 % of the sample's", "plain", "without strata", "width"),
         ],
     )
-    numbers = ("sample_error", "error", "error_of_datasets", "within", "wide", "within_3")
-    numbers += ("plain", "within_alone", "wide_alone")
+    numbers = (
+        *("sample_error", "error", "error_of_datasets", "within", "wide", "within_3"),
+        *("plain", "within_alone", "wide_alone"),
+    )
     for one in found:
         table.add_row(one["figure"], one["area"], *(f"{one[name]:.4g}" for name in numbers))
     text = (

@@ -130,9 +130,10 @@ class Measurements:
         if not self.records_scale:
             return self
         found, precision = self.records * self.records_scale**-2.0, self.records_scale**-2.0
-        cells = np.add.reduceat(self.table.possible, self.table.offsets[:-1], dtype=np.int64)
         sums = np.add.reduceat(self.counts, self.table.offsets[:-1])
-        for number, variance in zip(sums.tolist(), cells * self.scales**2, strict=True):
+        for number, variance in zip(
+            sums.tolist(), self.table.possible_sizes * self.scales**2, strict=True
+        ):
             far = _FAR * (variance + self.records_scale**2) ** 0.5 * deviation_of(self.laplace)
             if abs(number - self.records) <= far:
                 found, precision = found + number / variance, precision + 1.0 / variance
@@ -276,9 +277,8 @@ def count_noise(
         names = squared(table)
         own |= {f"{OF_SQUARES}{name}": _OF_SQUARES / len(names) for name in names}
         if not known:
-            cells = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
             of_sets = np.array([by_name[of_set(name)] for name in table.names])
-            told = float((of_sets / cells).sum()) / sum(by_name.values())
+            told = float((of_sets / table.possible_sizes).sum()) / sum(by_name.values())
             rest = told * (1.0 - sum(own.values()))
             own[OF_ALL] = max(_LEAST_OF_POPULATION, (_OF_POPULATION - rest) / (1.0 - told))
         each = sum(by_name.values()) / (1.0 - sum(own.values()))
@@ -298,10 +298,11 @@ def noise_apart(table: Workload, noise: Noise, columns: int, records: int) -> fl
 
     That is the sum over a set's cells, as in a k-marginal, so 2 at most; 0 without such a set.
     """
-    possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
     apart = [
         min(2.0, _SIZE * noise.deviation(of_set(name)) * int(cells) / max(1, records))
-        for name, crossed, cells in zip(table.names, table.cliques, possible, strict=True)
+        for name, crossed, cells in zip(
+            table.names, table.cliques, table.possible_sizes, strict=True
+        )
         if len(crossed.columns) == columns and not crossed.groups
     ]
     return sum(apart) / max(1, len(apart))

@@ -33,7 +33,7 @@ from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.evaluation.combining_rules import OF, NoisyCells
 from pyvws.evaluation.public_cells import CellStatistic
 from pyvws.evaluation.squared_weights import SquaredWeights
-from pyvws.evaluation.whole_tables import WholeTables, read_rows, whole_tables
+from pyvws.evaluation.whole_tables import CountedRow, WholeTables
 from pyvws.mechanisms.counts.workload import OF_ALL
 from pyvws.tables.schema.schema import Schema
 
@@ -112,18 +112,21 @@ def counted_cells(
     --------
     >>> import pandas as pd
     >>> rows = [("records", 0, "", 400, 0.0), ("sex", 0, "f", 150, 3.0), ("sex", 1, "m", 251, 3.0)]
-    >>> found = counted_cells(pd.DataFrame(rows, columns=COLUMNS), noise="gaussian", of="table")
+    >>> counts = pd.DataFrame(rows, columns=["set", "cell", "label", "count", "scale"])
+    >>> found = counted_cells(counts, noise="gaussian", of="table")
     >>> found["lower"], found["upper"], [round(x, 3) for x in found["share"]]
     ([144, 245], [156, 257], [0.375, 0.627])
     """
     choice(of, "of", OF)
     z = float(ndtri(0.5 + 0.5 * open_unit_interval(level, "level")))
-    rows = read_rows(counts)
+    rows = CountedRow.read(counts)
     stands_for: float = 1 if squares is None else squares.stands_for
     widths = {row.scale: _width_and_variance(row.scale, noise, level) for row in rows}
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
     variances = {scale: variance for scale, (_, variance) in widths.items()}
-    tables = whole_tables(rows, variances, schema, totals if of == OF[0] or squares is None else ())
+    tables = WholeTables.of(
+        rows, variances, schema, totals if of == OF[0] or squares is None else ()
+    )
     noisy = tables.joined
     of_squares = {k: tables.squares(k, squares) for k in noisy} if squares else {}
     total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
@@ -261,7 +264,7 @@ class CountedFigures:
         strata: str | None = None,
     ) -> CountedFigures:
         """The figures of a release; InputError for a table that is no counts.parquet."""
-        rows, normal = read_rows(cells.frame), float(ndtri(0.5 + 0.5 * level))
+        rows, normal = CountedRow.read(cells.frame), float(ndtri(0.5 + 0.5 * level))
         widths = {
             scale: _width_and_variance(scale, cells.noise, level)
             for scale in {row.scale for row in rows}
@@ -274,7 +277,7 @@ class CountedFigures:
         variances = {scale: variance for scale, (_, variance) in widths.items()}
         # Of a table itself totals say nothing, but for those of its own records.
         totals = cells.totals if of == OF[0] or not cells.weights else ()
-        tables = whole_tables(rows, variances, schema, totals)
+        tables = WholeTables.of(rows, variances, schema, totals)
         known = clusters if of == OF[0] else None  # A table itself is no sample of clusters.
         return cls(tables, tails, normal, of == OF[0], SquaredWeights.of(cells), known, strata)
 

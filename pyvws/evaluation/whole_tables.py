@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, combinations
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
@@ -48,19 +48,19 @@ class CountedRow(NamedTuple):
     records: int
     scale: float
 
-
-def read_rows(counts: IntoDataFrame) -> list[CountedRow]:
-    """The counts of records of a release; InputError for a table that is no counts.parquet."""
-    frame = nw.from_native(counts, eager_only=True)
-    lacking = [name for name in COLUMNS if name not in frame.columns]
-    if lacking:
-        raise InputError.by("counts-lack-columns", lacking=", ".join(lacking))
-    read = map(CountedRow._make, zip(*(frame[name].to_list() for name in COLUMNS), strict=True))
-    rows = [row for row in read if row.set != NUMBER and not row.set.startswith(OF_SQUARES)]
-    total = [row.records for row in rows if row.set == OF_ALL]
-    if len(total) != 1 or total[0] < 1:
-        raise InputError.by("counts-without-total")
-    return rows
+    @classmethod
+    def read(cls, counts: IntoDataFrame) -> list[Self]:
+        """The counts of records of a release; InputError for a table that is no counts.parquet."""
+        frame = nw.from_native(counts, eager_only=True)
+        lacking = [name for name in COLUMNS if name not in frame.columns]
+        if lacking:
+            raise InputError.by("counts-lack-columns", lacking=", ".join(lacking))
+        read = map(cls._make, zip(*(frame[name].to_list() for name in COLUMNS), strict=True))
+        rows = [row for row in read if row.set != NUMBER and not row.set.startswith(OF_SQUARES)]
+        total = [row.records for row in rows if row.set == OF_ALL]
+        if len(total) != 1 or total[0] < 1:
+            raise InputError.by("counts-without-total")
+        return rows
 
 
 class WholeTable(NamedTuple):
@@ -99,6 +99,47 @@ class WholeTables(NamedTuple):
     barred: dict[str, WholeTable]
     columns: Mapping[str, CountedColumn]
     published: Sequence[frozenset[str]] = ()
+
+    @classmethod
+    def of(
+        cls,
+        rows: Iterable[CountedRow],
+        variances: Mapping[float, float],
+        schema: Schema | None,
+        totals: Sequence[Mapping[str, Any]],
+    ) -> Self:
+        """The tables of a release.
+
+        A whole table has a count for all combinations of the codes of the schema's columns. The
+        number of records is one. In a table with barred cells these have no record.
+        """
+        known = {k: x for own in filter(None, [schema]) for k, x in counted_columns(own).items()}
+        by_set: dict[str, list[CountedRow]] = {}
+        for row in rows:
+            by_set.setdefault(row.set, []).append(row)
+        [of_all] = by_set.pop(OF_ALL)
+        total = WholeTable((), np.array(float(of_all.records)), variances[of_all.scale])
+        whole, barred = ({OF_ALL: total} if total.variance else {}), {}
+        for name, own in by_set.items():
+            columns, variance = tuple(name.split(":")), variances[own[0].scale]
+            if not all(column in known for column in columns) or not variance:
+                continue
+            counts = np.zeros([known[column].size for column in columns])
+            if counts.size == len(own):
+                counts.flat[:] = [row.records for row in own]
+                whole[name] = WholeTable(columns, counts, variance)
+            elif counts.size > max(row.cell for row in own):
+                counts.flat[[row.cell for row in own]] = [row.records for row in own]
+                barred[name] = WholeTable(columns, counts, variance)
+        sets = [tuple(said["columns"]) for said in totals if known]
+        for columns, said in zip(sets, totals, strict=False):
+            counts = np.array(said["totals"]).reshape([known[name].size for name in columns])
+            rows_of = float(total.counts) / counts.sum()
+            whole[f"totals by {':'.join(columns)}"] = WholeTable(columns, rows_of * counts, _EXACT)
+        joined, weights = _least_squares(whole)
+        total = joined.get(OF_ALL, total)
+        total = total._replace(counts=np.maximum(total.counts, 1.0))
+        return cls(joined | {OF_ALL: total}, weights, barred, known, [*map(frozenset, sets)])
 
     def are_published(self, names: Collection[str]) -> bool:
         """Whether published totals give the cells of these columns."""
@@ -192,46 +233,6 @@ class WholeTables(NamedTuple):
         variance = float((of_each / np.maximum(1, of_each - 1) * apart).sum())
         variance -= C**2 / (C - 1) * float(noise)
         return ClusterSum(float(sums.sum()), variance, C, max(1, C - len({*home.tolist()})))
-
-
-def whole_tables(
-    rows: Iterable[CountedRow],
-    variances: Mapping[float, float],
-    schema: Schema | None,
-    totals: Sequence[Mapping[str, Any]],
-) -> WholeTables:
-    """The tables of a release.
-
-    A whole table has a count for all combinations of the codes of the schema's columns. The number
-    of records is one. In a table with barred cells these have no record.
-    """
-    known = {k: x for own in filter(None, [schema]) for k, x in counted_columns(own).items()}
-    by_set: dict[str, list[CountedRow]] = {}
-    for row in rows:
-        by_set.setdefault(row.set, []).append(row)
-    [of_all] = by_set.pop(OF_ALL)
-    total = WholeTable((), np.array(float(of_all.records)), variances[of_all.scale])
-    whole, barred = ({OF_ALL: total} if total.variance else {}), {}
-    for name, own in by_set.items():
-        columns, variance = tuple(name.split(":")), variances[own[0].scale]
-        if not all(column in known for column in columns) or not variance:
-            continue
-        counts = np.zeros([known[column].size for column in columns])
-        if counts.size == len(own):
-            counts.flat[:] = [row.records for row in own]
-            whole[name] = WholeTable(columns, counts, variance)
-        elif counts.size > max(row.cell for row in own):
-            counts.flat[[row.cell for row in own]] = [row.records for row in own]
-            barred[name] = WholeTable(columns, counts, variance)
-    sets = [tuple(said["columns"]) for said in totals if known]
-    for columns, said in zip(sets, totals, strict=False):
-        counts = np.array(said["totals"]).reshape([known[name].size for name in columns])
-        rows_of = float(total.counts) / counts.sum()
-        whole[f"totals by {':'.join(columns)}"] = WholeTable(columns, rows_of * counts, _EXACT)
-    joined, weights = _least_squares(whole)
-    total = joined.get(OF_ALL, total)
-    total = total._replace(counts=np.maximum(total.counts, 1.0))
-    return WholeTables(joined | {OF_ALL: total}, weights, barred, known, [*map(frozenset, sets)])
 
 
 def _least_squares(

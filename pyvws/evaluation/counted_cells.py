@@ -33,32 +33,12 @@ from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.evaluation.combining_rules import OF, NoisyCells
 from pyvws.evaluation.public_cells import CellStatistic
 from pyvws.evaluation.squared_weights import SquaredWeights
-from pyvws.evaluation.whole_tables import CountedRow, WholeTables
+from pyvws.evaluation.whole_tables import WholeTables
 from pyvws.mechanisms.counts.workload import OF_ALL
 from pyvws.tables.schema.schema import Schema
 
 _SURE: Final = 4.0  # Deviations of a sum of noisy counts that shares are taken of.
 _LEAST: Final = 1e-12  # Of what is divided by.
-_FAR: Final = 40.0  # Scales: what lies beyond has a chance below 1e-17.
-
-
-def noise_probabilities(
-    scale: float, noise: Literal["laplace", "gaussian"]
-) -> tuple[Floats, Floats]:
-    """Whole numbers z (K,) and their probabilities under discrete noise of a scale in records.
-
-    The probabilities add up to 1, and are proportional to exp(-|z| / scale) for "laplace" and to
-    exp(-z^2 / (2 scale^2)) for "gaussian". At scale 0 the noise is 0.
-    """
-    if scale == 0.0:
-        return np.zeros(1), np.ones(1)
-    reach = math.ceil(_FAR * scale) + 1
-    z = np.arange(-reach, reach + 1, dtype=np.float64)
-    apart = np.abs(z) / scale
-    mass = np.exp(
-        -apart if choice(noise, "noise", ("laplace", "gaussian")) == "laplace" else -0.5 * apart**2
-    )
-    return z, mass / mass.sum()
 
 
 def counted_cells(
@@ -119,24 +99,20 @@ def counted_cells(
     """
     choice(of, "of", OF)
     z = float(ndtri(0.5 + 0.5 * open_unit_interval(level, "level")))
-    rows = CountedRow.read(counts)
+    own = totals if of == OF[0] or squares is None else ()
+    tables = WholeTables.read(counts, noise, schema, level=level, totals=own)
     stands_for: float = 1 if squares is None else squares.stands_for
-    widths = {row.scale: _width_and_variance(row.scale, noise, level) for row in rows}
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
-    variances = {scale: variance for scale, (_, variance) in widths.items()}
-    tables = WholeTables.of(
-        rows, variances, schema, totals if of == OF[0] or squares is None else ()
-    )
     noisy = tables.joined
     of_squares = {k: tables.squares(k, squares) for k in noisy} if squares else {}
     total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
     places = dict.fromkeys(noisy, 0)
     found: float
     half: float
-    for name, _, label, count, scale in rows:
+    for name, _, label, count, scale in tables.rows:
         if name == OF_ALL:
             continue
-        half, variance = widths[scale]
+        half, variance = tables.widths[scale]
         found, mean, square = count, 0.0, None
         if (joined := noisy.get(name)) is not None:
             found, mean = float(joined.counts.flat[places[name]]), 1.0 / joined.counts.size
@@ -176,15 +152,6 @@ _RETURNED: Final = (
     *("set", "label", "count", "lower", "upper"),
     *("share", "share_lower", "share_upper"),
 )
-
-
-def _width_and_variance(
-    scale: float, noise: Literal["laplace", "gaussian"], level: float
-) -> tuple[int, float]:
-    """The q of an interval S - q to S + q, and the variance of the noise."""
-    z, mass = noise_probabilities(scale, noise)
-    at_least = np.cumsum(mass[z >= 0] + np.where(z[z >= 0] > 0, mass[z >= 0], 0.0))
-    return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), float(mass @ z**2)
 
 
 class _Sampling(NamedTuple):
@@ -264,20 +231,15 @@ class CountedFigures:
         strata: str | None = None,
     ) -> CountedFigures:
         """The figures of a release; InputError for a table that is no counts.parquet."""
-        rows, normal = CountedRow.read(cells.frame), float(ndtri(0.5 + 0.5 * level))
-        widths = {
-            scale: _width_and_variance(scale, cells.noise, level)
-            for scale in {row.scale for row in rows}
-        }
-        tails = {
-            row.set: max(normal, half / math.sqrt(variance)) if variance else normal
-            for row in rows
-            for half, variance in [widths[row.scale]]
-        }
-        variances = {scale: variance for scale, (_, variance) in widths.items()}
+        normal = float(ndtri(0.5 + 0.5 * level))
         # Of a table itself totals say nothing, but for those of its own records.
         totals = cells.totals if of == OF[0] or not cells.weights else ()
-        tables = WholeTables.of(rows, variances, schema, totals)
+        tables = WholeTables.read(cells.frame, cells.noise, schema, level=level, totals=totals)
+        tails = {
+            row.set: max(normal, half / math.sqrt(variance)) if variance else normal
+            for row in tables.rows
+            for half, variance in [tables.widths[row.scale]]
+        }
         known = clusters if of == OF[0] else None  # A table itself is no sample of clusters.
         return cls(tables, tails, normal, of == OF[0], SquaredWeights.of(cells), known, strata)
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, combinations
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoDataFrame
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, choice
 from pyvws.errors import InputError
 from pyvws.evaluation.squared_weights import SquaredWeights
 from pyvws.mechanisms.counts.by_rule import counted_columns
@@ -36,7 +36,27 @@ from pyvws.tables.schema.schema import Schema
 COLUMNS: Final = ("set", "cell", "label", "count", "scale")
 """The columns of counts.parquet of a release."""
 
+_FAR: Final = 40.0  # Scales: what lies beyond has a chance below 1e-17.
 _EXACT: Final = 1e-9  # The variance of published totals in rows, nearly 0.
+
+
+def noise_probabilities(
+    scale: float, noise: Literal["laplace", "gaussian"]
+) -> tuple[Floats, Floats]:
+    """Whole numbers z (K,) and their probabilities under discrete noise of a scale in records.
+
+    The probabilities add up to 1, and are proportional to exp(-|z| / scale) for "laplace" and to
+    exp(-z^2 / (2 scale^2)) for "gaussian". At scale 0 the noise is 0.
+    """
+    if scale == 0.0:
+        return np.zeros(1), np.ones(1)
+    reach = math.ceil(_FAR * scale) + 1
+    z = np.arange(-reach, reach + 1, dtype=np.float64)
+    apart = np.abs(z) / scale
+    mass = np.exp(
+        -apart if choice(noise, "noise", ("laplace", "gaussian")) == "laplace" else -0.5 * apart**2
+    )
+    return z, mass / mass.sum()
 
 
 class CountedRow(NamedTuple):
@@ -92,36 +112,45 @@ class ClusterSum(NamedTuple):
 
 
 class WholeTables(NamedTuple):
-    """Whole tables by least squares, the weights of their parts, and tables with barred cells."""
+    """Whole tables by least squares, the weights of their parts, and tables with barred cells.
+
+    `widths` are the q of an interval S - q to S + q by the scale of noise, and its variance.
+    """
 
     joined: dict[str, WholeTable]
     weights: dict[tuple[str, ...], float]
     barred: dict[str, WholeTable]
     columns: Mapping[str, CountedColumn]
+    rows: Sequence[CountedRow]
+    widths: Mapping[float, tuple[int, float]]
     published: Sequence[frozenset[str]] = ()
 
     @classmethod
-    def of(
+    def read(
         cls,
-        rows: Iterable[CountedRow],
-        variances: Mapping[float, float],
+        counts: IntoDataFrame,
+        noise: Literal["laplace", "gaussian"],
         schema: Schema | None,
-        totals: Sequence[Mapping[str, Any]],
+        *,
+        level: float,
+        totals: Sequence[Mapping[str, Any]] = (),
     ) -> Self:
-        """The tables of a release.
+        """The tables of a release; InputError for a table that is no counts.parquet.
 
         A whole table has a count for all combinations of the codes of the schema's columns. The
         number of records is one. In a table with barred cells these have no record.
         """
+        rows = CountedRow.read(counts)
+        widths = {x: _width_and_variance(x, noise, level) for x in {row.scale for row in rows}}
         known = {k: x for own in filter(None, [schema]) for k, x in counted_columns(own).items()}
         by_set: dict[str, list[CountedRow]] = {}
         for row in rows:
             by_set.setdefault(row.set, []).append(row)
         [of_all] = by_set.pop(OF_ALL)
-        total = WholeTable((), np.array(float(of_all.records)), variances[of_all.scale])
+        total = WholeTable((), np.array(float(of_all.records)), widths[of_all.scale][1])
         whole, barred = ({OF_ALL: total} if total.variance else {}), {}
         for name, own in by_set.items():
-            columns, variance = tuple(name.split(":")), variances[own[0].scale]
+            columns, variance = tuple(name.split(":")), widths[own[0].scale][1]
             if not all(column in known for column in columns) or not variance:
                 continue
             counts = np.zeros([known[column].size for column in columns])
@@ -139,7 +168,9 @@ class WholeTables(NamedTuple):
         joined, weights = _least_squares(whole)
         total = joined.get(OF_ALL, total)
         total = total._replace(counts=np.maximum(total.counts, 1.0))
-        return cls(joined | {OF_ALL: total}, weights, barred, known, [*map(frozenset, sets)])
+        return cls(
+            joined | {OF_ALL: total}, weights, barred, known, rows, widths, [*map(frozenset, sets)]
+        )
 
     def are_published(self, names: Collection[str]) -> bool:
         """Whether published totals give the cells of these columns."""
@@ -233,6 +264,15 @@ class WholeTables(NamedTuple):
         variance = float((of_each / np.maximum(1, of_each - 1) * apart).sum())
         variance -= C**2 / (C - 1) * float(noise)
         return ClusterSum(float(sums.sum()), variance, C, max(1, C - len({*home.tolist()})))
+
+
+def _width_and_variance(
+    scale: float, noise: Literal["laplace", "gaussian"], level: float
+) -> tuple[int, float]:
+    """The q of an interval S - q to S + q, and the variance of the noise."""
+    z, mass = noise_probabilities(scale, noise)
+    at_least = np.cumsum(mass[z >= 0] + np.where(z[z >= 0] > 0, mass[z >= 0], 0.0))
+    return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), float(mass @ z**2)
 
 
 def _least_squares(

@@ -17,10 +17,9 @@ from pyvws.evaluation.counted_cells import (
     CountedFigures,
     are_measured,
     counted_cells,
-    noise_probabilities,
 )
 from pyvws.evaluation.public_cells import CellStatistic
-from pyvws.evaluation.whole_tables import COLUMNS
+from pyvws.evaluation.whole_tables import COLUMNS, noise_probabilities
 
 
 def counts(*rows: tuple[str, str, int, float]) -> pl.DataFrame:

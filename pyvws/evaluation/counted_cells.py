@@ -32,8 +32,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.evaluation.combining_rules import OF, NoisyCells
 from pyvws.evaluation.public_cells import CellStatistic
-from pyvws.evaluation.squared_weights import SquaredWeights
-from pyvws.evaluation.whole_tables import WholeTables
+from pyvws.evaluation.whole_tables import SquaredWeights, WholeTables
 from pyvws.mechanisms.counts.workload import OF_ALL
 from pyvws.tables.schema.schema import Schema
 

@@ -42,8 +42,8 @@ from pyvws.evaluation.laplace_table import (
 )
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.evaluation.public_cells import Levels, Names, estimates_by_cell, read_records, table_plan
-from pyvws.evaluation.squared_weights import SquaredWeights
 from pyvws.evaluation.survey_estimates import SurveyEstimate
+from pyvws.evaluation.whole_tables import SquaredWeights
 from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.frame import linked_by, open_frame
 from pyvws.tables.schema.schema import Schema

@@ -16,7 +16,7 @@ from pyvws.commands.cli import app
 from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.public_cells import read_records, table_plan
 from pyvws.evaluation.published_table import tabulate
-from pyvws.evaluation.squared_weights import SquaredWeights
+from pyvws.evaluation.whole_tables import SquaredWeights
 from pyvws.statement.words import SCHEMA, claim_of
 from pyvws.tables.files.frame import open_frame
 

@@ -88,9 +88,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         (area,) = one.cell
         if one.point == "yes":
             truth = _share(people.filter(pl.col("area") == area))
-            shares = [
-                _share(x.filter(pl.col("area") == area)) for x in map(_frame, release.datasets)
-            ]
+            shares = [_share(x.filter(pl.col("area") == area)) for x in release.datasets]
             rows.append(
                 {
                     **{"figure": "share of poor", "area": area, "truth": truth},
@@ -174,10 +172,6 @@ def _held(figure: CellFigure, truth: float) -> dict[str, float]:
     return {"within": within, "width": figure.upper - figure.lower}
 
 
-def _frame(dataset: Any) -> pl.DataFrame:
-    return dataset if isinstance(dataset, pl.DataFrame) else pl.DataFrame(dataset)
-
-
 def _share(people: pl.DataFrame) -> float:
     """The share of poor people, by weights where there are any."""
     weights = people["w"].to_numpy() if "w" in people.columns else np.ones(len(people))
@@ -198,33 +192,31 @@ def lines(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
     )
     found = []
     for (figure, area), own in sorted(rows.group_by(["figure", "area"])):
-        sample, truth = (own[name].cast(pl.Float64).to_numpy() for name in ("sample", "truth"))
-        of_sum = figure == "population"
-        beside, scale = (sample, sample) if of_sum else (truth, np.ones_like(truth))
-
-        def rms(name: str, own: pl.DataFrame = own, beside: Any = beside, by: Any = scale) -> float:
-            each = (own[name].cast(pl.Float64).to_numpy() - beside) / by
-            return float(np.sqrt(np.nanmean(each**2))) if not np.isnan(each).all() else np.nan
-
-        def mean(name: str, own: pl.DataFrame = own) -> float:
-            each = own[name]
-            found: Any = each.median() if name.startswith("width") else each.mean()
-            return np.nan if found is None else float(found)
-
-        near = np.abs(own["estimate"].cast(pl.Float64).to_numpy() / sample - 1.0) <= 0.03
+        columns = {name: own[name].cast(pl.Float64) for name in own.columns[3:]}
+        sample, of_sum = columns["sample"], figure == "population"
+        beside = sample if of_sum else columns["truth"]
+        scale = sample if of_sum else 1.0
+        off = {name: (columns[name] - beside) / scale for name in ("estimate", "datasets")}
+        error, of_datasets = (_mean(own**2) ** 0.5 for own in off.values())
+        wide, alone = (_mean(columns[x], middle=True) for x in ("width", "width_alone"))
         found.append(
             {
                 **{"figure": figure, "area": area, "samples": len(own)},
-                "sample_error": float(np.sqrt(np.nanmean((sample - truth) ** 2))),
-                **{"error": rms("estimate"), "error_of_datasets": rms("datasets")},
-                **{"within": mean("within"), "wide": mean("width") / 3.92 / rms("estimate")},
-                "within_3": float(near.mean()) if of_sum else np.nan,
-                "plain": mean("plain"),
-                "within_alone": mean("within_alone"),
-                "wide_alone": mean("width_alone") / 3.92 / rms("estimate"),
+                "sample_error": _mean((sample - columns["truth"]) ** 2) ** 0.5,
+                **{"error": error, "error_of_datasets": of_datasets},
+                **{"within": _mean(columns["within"]), "wide": wide / 3.92 / error},
+                "within_3": _mean(off["estimate"].abs() <= 0.03) if of_sum else np.nan,
+                **{x: _mean(columns[x]) for x in ("plain", "within_alone")},
+                "wide_alone": alone / 3.92 / error,
             }
         )
     return found
+
+
+def _mean(own: pl.Series, *, middle: bool = False) -> float:
+    """The mean or median of what is known; NaN of nothing."""
+    found: Any = own.median() if middle else own.mean()
+    return np.nan if found is None else float(found)
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
@@ -246,8 +238,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     for one in found:
         table.add_row(one["figure"], one["area"], *(f"{one[name]:.4g}" for name in numbers))
     text = (
-        'Intervals of clusters that are "plain" take their records for independent. Others have '
-        "areas as strata, or no strata.",
+        'Intervals of clusters have areas as strata, or none; "plain" ones take no clusters.',
         "Errors are root mean squares against the population; that of the sum of the weights is "
         "against the sample's, as a share of it. Intervals are at 95 %; their median width is over "
         "3.92 errors.",

@@ -446,7 +446,7 @@ def measured(
     noisy = bought_tables(seller, noise, table, counts, records=number)
     if sums is not None:
         sums = with_squares(sums, seller, noise, table, coded, _parts)
-        noisy = noisy.in_rows(sums)
+        noisy = noisy.in_rows(sums).by_sets
     return MeasuredCounts(schema, replace(noisy, totals=totals), fine, why)
 
 

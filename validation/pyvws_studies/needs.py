@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from pyvws._base.checks import whole_number
+from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import InputError
 from pyvws.evaluation.regressions import LeastSquares, fit_formula
 from pyvws.evaluation.table_utility import table_utility
@@ -120,8 +120,8 @@ class NeedsRow:
     The figure of a `regression` is the mean distance of its coefficients from those of the records,
     in the records' own standard errors; larger = less useful. That of `pairs` is a k-marginal
     score from 0 to 1000, as `pyvws utility` has it; larger = more useful. That of an `amount` is
-    the relative error of its mean, in percent of the records' own. Epsilon is None where nothing
-    was synthesized.
+    how far its mean is above the records', in percent of their mean without signs. Epsilon is None
+    where nothing was synthesized.
     """
 
     file: str
@@ -247,8 +247,8 @@ class _Made:
     def _amounts(self) -> Iterator[NeedsRow]:
         made = self._best(OF_AMOUNTS)
         for name in self.file.received(self.frame):
-            own = _mean(self.frame, name)
-            found = [100.0 * (_mean(one, name) - own) / abs(own) for one in made]
+            own, *others = (_filled(frame, name) for frame in (self.frame, *made))
+            found = [100.0 * (x.mean() - own.mean()) / np.abs(own).mean() for x in others]
             yield self._row("amount", name, "best file", found, OF_AMOUNTS)
 
 
@@ -257,9 +257,9 @@ def _named(need: str) -> list[str]:
     return [part.strip() for part in need.replace("~", "+").split("+")]
 
 
-def _mean(frame: pl.DataFrame, name: str) -> float:
-    """The mean of an amount, 0 where it is missing."""
-    return float(frame[name].cast(pl.Float64).fill_null(0.0).to_numpy().mean())
+def _filled(frame: pl.DataFrame, name: str) -> Floats:
+    """The numbers (n,) of an amount, 0 where it is missing."""
+    return frame[name].cast(pl.Float64).fill_null(0.0).to_numpy()
 
 
 _SHOWN: Final = {

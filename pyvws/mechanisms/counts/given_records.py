@@ -40,7 +40,7 @@ _MOST_SWAPPED: Final = 6000  # Of a column and of all others, for swaps.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise of a difference's count.
 _SPLITS: Final = 0.5  # The share of a gap that stands out where a column splits rows,
 _MOST_SPLIT: Final = 2_000_000  # into so many with all codes of the given one, at most.
-_LEAST: Final = 1e-9  # Of a share, so that none is lost for good.
+_LEAST: Final = 1e-9  # Times a share at once, so that none is lost for good or has no bound.
 
 
 def within_reach(noisy: Measurements) -> Measurements:
@@ -388,7 +388,7 @@ def _raked(records: Floats, tables: list[CountedTable], *, narrow: bool = False)
             if len(tables) == 1 and table.is_whole(records):
                 return target[table.cell]
             target = np.maximum(target, _LEAST * expected)
-            times = target / np.where(inside, expected, 1.0)
+            times = target / np.where(inside, np.maximum(expected, _LEAST * target), 1.0)
             records = records * times[table.cell][:, table.code]
             records *= number / records.sum(axis=1, keepdims=True)
     return records

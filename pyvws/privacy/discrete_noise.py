@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -83,7 +84,7 @@ def composed_delta(u: float, weights: Sequence[int], epsilon: float) -> float:
     """
     if not told_apart(u, weights, epsilon):
         return normal_delta(math.sqrt(squared_shift(u * np.array(weights))), epsilon)
-    loss, mass = _losses(u, weights, epsilon)
+    loss, mass = _losses(u, tuple(weights), _ring(u, weights, epsilon))
     above = loss > epsilon
     return float(mass[above] @ -np.expm1(epsilon - loss[above])) + _ROUNDING
 
@@ -103,7 +104,8 @@ def chosen_delta(u: float, first: int, lists: Sequence[Sequence[int]], epsilon: 
     left: Floats = np.asarray(epsilon - first * u * (z + 0.5))  # Left for what follows.
     worst = np.zeros(len(z))
     for weights in lists:
-        worst = np.maximum(worst, _beyond(*_losses(u, weights, epsilon))(left))
+        losses = _losses(u, tuple(weights), _ring(u, weights, epsilon))
+        worst = np.maximum(worst, _beyond(*losses)(left))
     return float(chance @ worst / chance.sum()) + _ROUNDING
 
 
@@ -137,9 +139,10 @@ def _ring(u: float, weights: Sequence[int], epsilon: float) -> int:
     return 1 << max(6, math.ceil(math.log2(2.0 * reach)))
 
 
-def _losses(u: float, weights: Sequence[int], epsilon: float) -> tuple[Floats, Floats]:
-    """The losses of counts with 1 / sigma_q^2 = w_q u, and their probabilities."""
-    W, ring = int(sum(weights)), _ring(u, weights, epsilon)
+@lru_cache(maxsize=1)  # A search for epsilon asks for the same losses again.
+def _losses(u: float, weights: tuple[int, ...], ring: int) -> tuple[Floats, Floats]:
+    """The losses of counts with 1 / sigma_q^2 = w_q u, and their probabilities, on a `_ring`."""
+    W = int(sum(weights))
     angles = 2.0 * np.pi * np.arange(ring // 2 + 1) / ring
     product, kept = np.zeros(len(angles)), np.arange(len(angles))
     log_product = np.zeros(len(angles))

@@ -198,7 +198,7 @@ def test_counts_reach_the_model_below_zero_too():
     counted = workload(SCHEMA, ("pairs",))
     codes = np.zeros((0, 3), dtype=np.int32)
     noise = count_noise(Budget(epsilon=0.2), counted, hidden=True)
-    noisy = bought_tables(Seller.of_noise(noise, codes), noise, counted, lambda x: x, records=1)
+    noisy = bought_tables(Seller.of_noise(noise, codes), noise, counted, counted.counts, records=1)
     own = noisy.counts[counted.possible]
     assert (own < 0).any()
     assert abs(own.mean()) < 5 * noisy.deviations.max() / math.sqrt(len(own))

@@ -242,7 +242,7 @@ def test_records_have_no_difference_that_their_cells_rule_out() -> None:
     codes, _ = table.read(nw.from_native(couples(300, np.random.default_rng(1))))
     noise = count_noise(Budget(epsilon=1.0), table, hidden=False)
     seller = Seller.of_noise(noise, codes)
-    noisy = bought_tables(seller, noise, table, lambda x: x, records=len(codes))
+    noisy = bought_tables(seller, noise, table, table.counts, records=len(codes))
     own = table.differences[0].shares
     for x in drawn_fits(noisy, datasets=4, classes=3, seed=2).codes:
         assert (own[x[:, 1], x[:, 2], x[:, 3]] > 0.0).all()

@@ -69,9 +69,13 @@ def sets_twice(counts: Any) -> Any:
     """Each record counts twice in the sets."""
 
     def wrong(seller: Any, name: str, cells: Any, size: int) -> Any:
-        cell = cells(seller._records)
-        exact = np.bincount(cell[cell >= 0], minlength=size)
-        return seller.numbers(name, exact * (1 + name.startswith("set ")))
+        def twice(records: Any) -> Any:
+            found = cells(records)
+            if not name.startswith("set "):
+                return found
+            return dataclasses.replace(found, records=2 * found.records)
+
+        return counts(seller, name, twice, size)
 
     return wrong
 
@@ -135,8 +139,9 @@ def roundness_free(count_noise: Any) -> Any:
 def exact_priors(bought_tables: Any) -> Any:
     """Codes of a row are possible where a record has them, which nobody paid for."""
 
-    def wrong(seller: Any, noise: Any, table: Any, coded: Any, **named: Any) -> Any:
-        tables, codes = bought_tables(seller, noise, table, coded, **named), coded(seller._records)
+    def wrong(seller: Any, noise: Any, table: Any, counts: Any, **named: Any) -> Any:
+        tables = bought_tables(seller, noise, table, counts, **named)
+        codes = seller._records.codes
         own = {n: with_own_counts(one, n, table, codes) for n, one in table.given.items()}
         return dataclasses.replace(tables, table=dataclasses.replace(table, given=own))
 

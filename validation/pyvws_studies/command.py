@@ -295,6 +295,17 @@ def _counts_records(
     return study, file, {"databases": databases}
 
 
+def _whole_units(
+    file: Annotated[Path, typer.Option(help="Your copy of households.txt, or of eusilc.csv.")],
+    runs: Annotated[int, typer.Option(help="Datasets of each table.", min=1)] = 5,
+) -> _Asked:
+    """Noisy counts of whole households, and of a panel: sizes, children, ages, pairs and moves."""
+    from pyvws.release.synthesizer import synthesize
+    from pyvws_studies import whole_units as study
+
+    return study, file, {"runs": runs, "synthesize": synthesize}
+
+
 def _private_schema(
     file: Annotated[
         Path,
@@ -322,20 +333,6 @@ def _needs(
     from pyvws_studies import needs as study
 
     return study, data, {"runs": runs, "synthesize": synthesize}
-
-
-def _table_priors(
-    file: Annotated[Path, typer.Option(help="A public file, csv or parquet.")],
-    columns: Annotated[
-        str | None, typer.Option(help="Its columns; all if not given.", metavar="COL,COL")
-    ] = None,
-    predictors: Annotated[int, typer.Option(help="Most predictors of a column.", min=1)] = 1,
-) -> _Asked:
-    """The prior of conditional tables: what a lone record loses, and scores, on a public file."""
-    from pyvws_studies import table_priors as study
-
-    asked = {} if columns is None else {"columns": names(columns)}
-    return study, file, {**asked, "predictors": predictors}
 
 
 def _run(
@@ -379,7 +376,7 @@ app.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
 app.command("tables")(_joined(_tables, _run))
 app.command("inverse-tables")(_joined(_inverse_tables, _run))
 app.command("other-tools")(_joined(_other_tools, _run))
-app.command("table-priors")(_joined(_table_priors, _run))
+app.command("whole-units")(_joined(_whole_units, _run))
 app.command("noisy-counts")(_joined(_noisy_counts, _run))
 app.command("private-schema")(_joined(_private_schema, _run))
 app.command("needs")(_joined(_needs, _run))

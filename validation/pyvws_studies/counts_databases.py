@@ -106,7 +106,7 @@ class Database:
         sold = count_noise(budget, table, hidden=True)
         seller = Seller.of_noise(sold, records)
         number = bought_number(seller, len)
-        noisy = bought_tables(seller, sold, table, lambda codes: codes, records=number)
+        noisy = bought_tables(seller, sold, table, table.counts, records=number)
         asked: Any = {name: settings[name] for name in ("datasets", "classes")}
         asked["seed"] = whole_seed(seed.spawn(1)[0])
         return cls(records, noisy, {"fits": drawn_fits(noisy, **asked).codes})

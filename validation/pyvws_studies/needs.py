@@ -195,10 +195,11 @@ class _Made:
     def _best(self, budget: tuple[float, float], needs: Sequence[str] = ()) -> list[pl.DataFrame]:
         """The best file of each run."""
         given = {"schema": self.schema, "needs": tuple(needs)}
-        return [
-            counted(self.synthesize, self.frame, budget, seed=self.seed + number, **given)[0]
+        releases = (
+            counted(self.synthesize, self.frame, budget, seed=self.seed + number, **given)
             for number in range(self.runs)
-        ]
+        )
+        return [release.datasets[0] for release in releases]
 
     def _row(
         self,

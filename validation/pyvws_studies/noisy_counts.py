@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -95,10 +95,15 @@ class ScoredRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsRow(ScoredRow):
-    """A row of so many `runs`; delta is as epsilon, and processor seconds are of one run."""
+    """A row of so many `runs`; delta is as epsilon, and processor seconds are of one run.
+
+    The predicted scores are what the statements say of the table's own cells, as means over runs.
+    """
 
     way: str
     delta: float | None = None
+    predicted_pairs: float | None = None
+    predicted_triples: float | None = None
     processor_seconds: float | None = None
     runs: int
 
@@ -196,16 +201,23 @@ def _rows(
     told = whole[halves[1]]
 
     def row(way: str, budget: tuple[float, float], of: Any = None, **given: Any) -> CountsRow:
-        scores, began = [], time.process_time()
+        scores, predicted, began = [], [], time.process_time()
         for number in range(runs):
             frame = table.frame if of is None else table.frame[of]
             asked = {"schema": table.schema, "seed": seed + number, **given}
-            made = counted(synthesize, frame, budget, **asked)
-            scores.append((time.process_time() - began, [table.cells(own) for own in made]))
+            release = counted(synthesize, frame, budget, **asked)
+            made = [table.cells(own) for own in release.datasets]
+            scores.append((time.process_time() - began, made))
+            predicted.append(release.privacy["counts"]["predicted"])
             began = time.process_time()
         seconds = float(np.mean([spent for spent, _ in scores]))
         found = [scored(whole if of is None else told, made) for _, made in scores]
-        return _row(table, way, found, seconds, *budget)
+        means: dict[str, Any] = {
+            f"predicted_{name}": float(np.mean([own[name] for own in predicted]))
+            for name in ("pairs", "triples")
+            if of is None and all(name in own for own in predicted)
+        }
+        return replace(_row(table, way, found, seconds, *budget), **means)
 
     for budget in BEST:
         yield row("best file", budget)
@@ -223,16 +235,13 @@ def _rows(
 
 def counted(
     synthesize: Callable[..., Any], frame: pl.DataFrame, budget: tuple[float, float], **given: Any
-) -> list[pl.DataFrame]:
-    """The datasets from noisy counts at an epsilon and delta; one from what `auto` counts."""
+) -> Any:
+    """The release from noisy counts at an epsilon and delta; one dataset of what `auto` counts."""
     own = {"datasets": 1, "measure": ("auto",), "mechanism": "noisy-counts", **given}
     with warnings.catch_warnings():
         for kind in (ConvergenceWarning, MisfitWarning):  # The table has the score.
             warnings.simplefilter("ignore", kind)
-        made: list[pl.DataFrame] = synthesize(
-            frame, epsilon=budget[0], delta=budget[1], **own
-        ).datasets
-    return made
+        return synthesize(frame, epsilon=budget[0], delta=budget[1], **own)
 
 
 def ends(frame: pl.DataFrame, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
@@ -327,6 +336,7 @@ def regression_of(frame: pl.DataFrame, name: str = "income") -> tuple[Floats, Fl
 _SHOWN: Final = {
     **{"way": ("way", ""), "epsilon": ("epsilon", "g"), "delta": ("delta", "g")},
     **{"pairs": ("pairs", ".1f"), "between runs": ("spread", ".1f"), "triples": ("triples", ".1f")},
+    **{f"predicted {own}": (f"predicted_{own}", ".1f") for own in ("pairs", "triples")},
     **{name: (name, ".2f") for name in REGRESSIONS},
     **{"processor s": ("processor_seconds", ".1f"), "runs": ("runs", "")},
 }
@@ -340,6 +350,6 @@ def table(result: CountsStudy) -> Any:
 
 def write(result: CountsStudy, folder: Path) -> list[str]:
     rows = pl.DataFrame([asdict(row) for row in result.rows])
-    scores = [*Scores._fields, "spread", "processor_seconds"]
+    scores = [*Scores._fields, "spread", "processor_seconds", "^predicted_.*$"]
     rows.with_columns(pl.col(scores).round(2)).write_csv(folder / "table.csv")
     return ["table.csv"]

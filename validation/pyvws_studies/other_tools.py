@@ -194,7 +194,7 @@ def _made(
         own = list[_Made]()
         for number in range(runs):
             began, asked = time.process_time(), {"schema": schema, "seed": seed + number}
-            (one,) = counted(synthesize, frame, (epsilon, _DELTA), **asked)
+            (one,) = counted(synthesize, frame, (epsilon, _DELTA), **asked).datasets
             own.append((one, time.process_time() - began))
         yield Tool("pyvws", f"pyvws {__version__}", (), epsilon), own
     for tool in tools:

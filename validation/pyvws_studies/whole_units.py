@@ -1,26 +1,31 @@
 """Noisy counts of whole units: households, whose members are slots, and a panel, whose waves are.
 
 The households are those of the R package NestedCategBayesImpute, whose records are the persons
-beside a head. The panel of four waves is made up: a state that follows the last wave's, an income
-that follows the person and the state, and waves that a person misses. Each figure stands beside
-that of the table. The score of pairs within households is 0 for independent columns and 1 for a
-bootstrap: of pairs of a column of the head with one of a member, and of two members. Run it by
-`python -m pyvws_studies.whole_units households.txt`.
+beside a head, or `eusilc` of the R package laeken. Partners are spouses there; here they are the
+first two adults of a home, if their sexes differ and their ages by 15 years at most. The panel of
+four waves is made up: a state that follows the last wave's, an income that follows the person and
+the state, and waves that a person misses. Each figure stands beside that of the table. The score of
+pairs within households is 0 for independent columns and 1 for a bootstrap: of pairs of a column of
+the home with one of a member, and of two members.
 """
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 import polars as pl
 
+from pyvws._base.checks import whole_number
+from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_studies._report import table_of
@@ -41,23 +46,67 @@ _INCOMES: Final = pl.DataFrame(
 ).schema
 
 
+_SILC: Final = {
+    **{"db030": "home", "db040": "region", "age": "age", "rb090": "sex"},
+    **{"pl030": "work", "pb220a": "citizen"},
+}
+_OF_STATES: Final = tuple(f"state_{k}:state_{k - 1}" for k in range(2, 1 + len(WAVES)))
+_APART: Final = 15  # Years between partners at most, where no column says who they are.
+
+
 @dataclass(frozen=True, slots=True)
 class UnitsRow:
-    """A figure of a table and of a dataset.
+    """A figure of a table, and its mean over the datasets of several runs.
 
-    `off` is their difference, of a `relative` figure as a share of the table's.
+    `off` is their difference and `worst` that of the worst run; of a `relative` figure as a share
+    of the table's.
     """
 
     of: str
     figure: str
     table: float
     dataset: float
-    relative: bool
+    off: float
+    worst: float
+
+    @classmethod
+    def of_runs(
+        cls, of: str, figure: str, table: float, runs: list[float], *, relative: bool
+    ) -> Self:
+        size = table if relative and table else 1.0
+        off = (np.array(runs) - table) / size
+        worst = float(off[np.abs(off).argmax()])
+        return cls(of, figure, table, float(np.mean(runs)), float(off.mean()), worst)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitsStudy:
+    """The rows of the study, of so many runs."""
+
+    runs: int
+    rows: list[UnitsRow]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Homes:
+    """Households: rows, schema, the columns that are compared, their cells, and figures."""
+
+    rows: pl.DataFrame
+    schema: Schema
+    member: tuple[str, ...]
+    cuts: Mapping[str, Iterable[float]]
+    figures: Callable[[pl.DataFrame], dict[str, float]]
+    tables: tuple[str, ...]
 
     @property
-    def off(self) -> float:
-        difference = self.dataset - self.table
-        return difference / self.table if self.relative and self.table else difference
+    def unit(self) -> str:
+        return str(self.schema.unit)
+
+    @property
+    def home(self) -> tuple[str, ...]:
+        """The columns of the whole home."""
+        return self.schema.members.of_unit if self.schema.members else ()
 
 
 def _category(levels: Iterable[object], *, missing: bool = False) -> Column:
@@ -101,6 +150,14 @@ def households_schema() -> Schema:
     return Schema(columns, unit="Hhindex", members=members)
 
 
+def _silc_schema(homes: pl.DataFrame) -> Schema:
+    """What a steward knows of the homes of EU-SILC: the codes are those of the file."""
+    codes = {x: _category(homes[x].unique().sort()) for x in ("region", "sex", "work", "citizen")}
+    columns = {"home": Column(role="id"), **codes, "age": _number(0, 97, _AGES)}
+    members: Any = {"sizes": (1, 9), "of_unit": ("region",), "summaries": {"persons": "size"}}
+    return Schema({x: columns[x] for x in _SILC.values()}, unit="home", members=members)
+
+
 def panel_schema() -> Schema:
     """What is public of the panel: a wave is a slot."""
     columns = {
@@ -136,42 +193,76 @@ def panel(persons: int, seed: int) -> pl.DataFrame:
 
 
 def run(
-    file: Path, *, synthesize: Callable[..., Any], seed: int, persons: int = 10_000
-) -> list[UnitsRow]:
+    file: Path,
+    *,
+    synthesize: Callable[..., Any],
+    seed: int,
+    runs: int = 5,
+    persons: int = 10_000,
+    listener: Listener = SILENT,
+) -> UnitsStudy:
     """The figures of the households of a file, and of a panel of so many persons.
 
-    `synthesize` is `vws.synthesize`; `seed` is the public seed.
+    `synthesize` is `vws.synthesize`; `seed` is the public seed of the first run. Raises InputError
+    for a file of other columns.
     """
-    homes = pl.read_csv(file, separator=" ", null_values="NA", infer_schema_length=None)
-    given: Any = {"datasets": 1, "seed": seed}
-    counts = NoisyCounts(
-        epsilon=EPSILON, delta=DELTA, tables=("age:relate:headage",), measure="pairs"
-    )
-    made = synthesize(homes, schema=households_schema(), mechanism=counts, **given).datasets[0]
-    rows = list(_of_households(homes, made, np.random.default_rng(seed)))
-    waves = panel(persons, seed)
-    counts = NoisyCounts(epsilon=EPSILON, delta=DELTA, measure="pairs")
-    made = synthesize(waves, schema=panel_schema(), mechanism=counts, **given).datasets[0]
-    return [*rows, *_of_panel(waves, made)]
+    whole_number(runs, "runs", least=1)
+    homes, waves = _homes(read_table(file).as_written), panel(persons, seed)
+
+    def made(frame: pl.DataFrame, schema: Schema, tables: tuple[str, ...]) -> list[pl.DataFrame]:
+        counts = NoisyCounts(epsilon=EPSILON, delta=DELTA, tables=tables, measure="pairs")
+        given: Any = {"schema": schema, "mechanism": counts, "datasets": 1}
+        with warnings.catch_warnings():
+            for kind in (ConvergenceWarning, MisfitWarning):  # The table has the figures.
+                warnings.simplefilter("ignore", kind)
+            return [synthesize(frame, seed=seed + k, **given).datasets[0] for k in range(runs)]
+
+    rows = [*_of_households(homes, made(homes.rows, homes.schema, homes.tables), seed)]
+    listener.line(f"  {rows[-1].figure}: {rows[-1].dataset:.3f}")
+    found = [_panel_figures(x) for x in (waves, *made(waves, panel_schema(), _OF_STATES))]
+    return UnitsStudy(runs, [*rows, *_rows("panel", *found)])
 
 
-def _of_households(
-    homes: pl.DataFrame, made: pl.DataFrame, rng: np.random.Generator
-) -> Iterator[UnitsRow]:
-    for name, own in _household_figures(homes).items():
-        yield UnitsRow("households", name, own, _household_figures(made)[name], relative=True)
-    columns = [*_HEAD, *_MEMBER]
-    coded = [_banded(x).select("Hhindex", pl.col(columns).fill_null(-1)) for x in (homes, made)]
-    again = _bootstrap(coded[0], rng)
-    apart = coded[0].with_columns(
-        coded[0][name].gather(rng.permutation(len(coded[0]))) for name in _MEMBER
+def _homes(frame: pl.DataFrame) -> _Homes:
+    """The households of a file that the study knows."""
+    if {"Hhindex", *_HEAD, *_MEMBER} <= {*frame.columns}:
+        whole = frame.with_columns(pl.all().cast(pl.Int64, strict=False))
+        cuts = {"headage": _HEADS, "age": _AGES}
+        tables = ("age:relate:headage",)
+        return _Homes(whole, households_schema(), _MEMBER, cuts, _household_figures, tables)
+    if {*_SILC} <= {*frame.columns}:
+        own = frame.select(pl.col(x).alias(y) for x, y in _SILC.items())
+        known = own.with_columns(pl.col("work", "citizen").replace("NA", None).fill_null("child"))
+        ages = pl.col("age").cast(pl.Float64).clip(0, 97).cast(pl.Int64)
+        known = known.with_columns(ages)
+        cuts = {"age": _AGES}
+        member, given = (*_SILC.values(),)[2:], ("age_2:age_1", "sex_2:sex_1:age_2")
+        return _Homes(known, _silc_schema(known), member, cuts, _silc_figures, given)
+    raise InputError.by("file-of-no-design", known="households.txt, eusilc.csv")
+
+
+def _rows(of: str, table: dict[str, float], *runs: dict[str, float]) -> Iterator[UnitsRow]:
+    for name, own in table.items():
+        found = [run[name] for run in runs]
+        yield UnitsRow.of_runs(of, name, own, found, relative=" to " not in name)
+
+
+def _of_households(homes: _Homes, made: list[pl.DataFrame], seed: int) -> Iterator[UnitsRow]:
+    yield from _rows("households", *(homes.figures(x) for x in (homes.rows, *made)))
+    rng, columns = np.random.default_rng(seed), [*homes.home, *homes.member]
+    first, *coded = (
+        _banded(x, homes.cuts).select(homes.unit, pl.col(columns).cast(pl.String).fill_null(""))
+        for x in (homes.rows, *made)
     )
-    heads = coded[0].group_by("Hhindex", maintain_order=True).agg(pl.col(_HEAD).first())
-    mixed = heads.with_columns(heads[x].gather(rng.permutation(len(heads))) for x in _HEAD)
-    apart = apart.drop(_HEAD).join(mixed, on="Hhindex", maintain_order="left")
-    truth = _pairs(coded[0])
-    score, low, high = (_alike(truth, _pairs(x)) for x in (coded[1], apart, again))
-    yield UnitsRow("households", "pairs", 1.0, (score - low) / (high - low), relative=False)
+    again = _bootstrap(first, homes.unit, rng)
+    apart = first.with_columns(first[x].gather(rng.permutation(len(first))) for x in homes.member)
+    heads = first.group_by(homes.unit, maintain_order=True).agg(pl.col(homes.home).first())
+    mixed = heads.with_columns(heads[x].gather(rng.permutation(len(heads))) for x in homes.home)
+    apart = apart.drop(homes.home).join(mixed, on=homes.unit, maintain_order="left")
+    truth = _pairs(first, homes)
+    low, high, *scores = (_alike(truth, _pairs(x, homes)) for x in (apart, again, *coded))
+    parts = [(score - low) / (high - low) for score in scores]
+    yield UnitsRow.of_runs("households", "pairs", 1.0, parts, relative=False)
 
 
 def _household_figures(homes: pl.DataFrame) -> dict[str, float]:
@@ -181,42 +272,64 @@ def _household_figures(homes: pl.DataFrame) -> dict[str, float]:
         pl.len().alias("persons"), (pl.col("relate") == _CHILD).sum().alias("children")
     )
     spouses = table.filter(pl.col("relate") == _SPOUSE).drop_nulls(["age", "headage"])
-    sizes = {f"share of size {k}": (of_home["persons"] == k).mean() for k in (1, 2, 3)}
-    found: Mapping[str, Any] = {
-        **sizes,
-        "persons": of_home["persons"].mean(),
-        "children": of_home["children"].mean(),
-        "age of spouses": spouses["age"].mean(),
-        "age of their heads": spouses["headage"].mean(),
+    ages = {"age of partners": spouses["age"], "age of their heads": spouses["headage"]}
+    return _figures(of_home, 3, ages)
+
+
+def _silc_figures(homes: pl.DataFrame) -> dict[str, float]:
+    table = homes.with_columns(pl.col("age").cast(pl.Float64))
+    of_home = table.group_by("home").agg(
+        pl.len().alias("persons"), (pl.col("age") < 16).sum().alias("children")
+    )
+    adults = table.filter(pl.col("age") >= 16).group_by("home", maintain_order=True).head(2)
+    two = adults.group_by("home").agg(
+        pl.col("sex").n_unique().alias("sexes"),
+        pl.col("age").max().alias("older"),
+        pl.col("age").min().alias("younger"),
+    )
+    near = pl.col("older") - pl.col("younger") <= _APART
+    partners = two.filter((pl.col("sexes") == 2) & near)
+    ages = {
+        "age of older partners": partners["older"],
+        "of younger ones": partners["younger"],
+        "years between them": partners["older"] - partners["younger"],
     }
+    return _figures(of_home, 5, ages) | {"homes with partners": len(partners) / len(of_home)}
+
+
+def _figures(of_home: pl.DataFrame, sizes: int, ages: dict[str, pl.Series]) -> dict[str, float]:
+    """The shares of sizes, and means of homes and of ages."""
+    shares = {f"share of size {k}": (of_home["persons"] == k).mean() for k in range(1, 1 + sizes)}
+    means = {name: of_home[name].mean() for name in ("persons", "children")}
+    found: Mapping[str, Any] = {**shares, **means, **{x: own.mean() for x, own in ages.items()}}
     return {name: float(own) for name, own in found.items()}
 
 
-def _banded(homes: pl.DataFrame) -> pl.DataFrame:
-    whole = homes.with_columns(pl.col(*_HEAD, *_MEMBER).cast(pl.Int64))
-    bands = [
-        pl.when(pl.col(name).is_not_null()).then(
-            sum((pl.col(name) >= cut).cast(pl.Int64) for cut in cuts)
-        ).alias(name)
-        for name, cuts in (("headage", _HEADS), ("age", _AGES))
-    ]  # fmt: skip
-    return whole.with_columns(bands)
+def _banded(homes: pl.DataFrame, cuts: Mapping[str, Iterable[float]]) -> pl.DataFrame:
+    """The households with numbers by the cells between cuts."""
+    number = {name: pl.col(name).cast(pl.Float64) for name in cuts}
+    return homes.with_columns(
+        pl.when(own.is_not_null())
+        .then(pl.sum_horizontal((own >= cut).cast(pl.Int64) for cut in cuts[name]))
+        .alias(name)
+        for name, own in number.items()
+    )
 
 
-def _bootstrap(homes: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
-    ids = homes["Hhindex"].unique().sort()
-    taken = pl.DataFrame({"Hhindex": ids.gather(rng.integers(0, len(ids), len(ids)))})
-    again = taken.with_row_index("again").join(homes, on="Hhindex", maintain_order="left")
-    return again.drop("Hhindex").rename({"again": "Hhindex"})
+def _bootstrap(homes: pl.DataFrame, unit: str, rng: np.random.Generator) -> pl.DataFrame:
+    ids = homes[unit].unique().sort()
+    taken = pl.DataFrame({unit: ids.gather(rng.integers(0, len(ids), len(ids)))})
+    again = taken.with_row_index("again").join(homes, on=unit, maintain_order="left")
+    return again.drop(unit).rename({"again": unit})
 
 
-def _pairs(homes: pl.DataFrame) -> list[dict[Any, float]]:
+def _pairs(frame: pl.DataFrame, homes: _Homes) -> list[dict[Any, float]]:
     """The shares of the cells of each pair within households."""
-    placed = homes.with_columns(pl.int_range(pl.len()).over("Hhindex").alias("place"))
-    others = placed.select("Hhindex", pl.col("place", *_MEMBER).name.suffix("_2"))
-    two = placed.join(others, on="Hhindex").filter(pl.col("place") < pl.col("place_2"))
-    asked = [(homes, head, member) for head, member in product(_HEAD, _MEMBER)]
-    asked += [(two, first, f"{other}_2") for first, other in product(_MEMBER, _MEMBER)]
+    placed = frame.with_columns(pl.int_range(pl.len()).over(homes.unit).alias("place"))
+    others = placed.select(homes.unit, pl.col("place", *homes.member).name.suffix("_2"))
+    two = placed.join(others, on=homes.unit).filter(pl.col("place") < pl.col("place_2"))
+    asked = [(frame, home, member) for home, member in product(homes.home, homes.member)]
+    asked += [(two, first, f"{other}_2") for first, other in product(homes.member, homes.member)]
     return [
         {tuple(cell): n / len(frame) for *cell, n in frame.group_by(x, y).len().iter_rows()}
         for frame, x, y in asked
@@ -232,12 +345,6 @@ def _alike(truth: list[dict[Any, float]], found: list[dict[Any, float]]) -> floa
     return 1.0 - float(np.mean(apart))
 
 
-def _of_panel(waves: pl.DataFrame, made: pl.DataFrame) -> Iterator[UnitsRow]:
-    table, dataset = (_panel_figures(x) for x in (waves, made))
-    for name, own in table.items():
-        yield UnitsRow("panel", name, own, dataset[name], relative=" to " not in name)
-
-
 def _panel_figures(waves: pl.DataFrame) -> dict[str, float]:
     """The shares of moves between states from one wave to the next, and totals."""
     state = waves.select("person", pl.col("wave").cast(pl.Int64), "state", "pay")
@@ -250,17 +357,18 @@ def _panel_figures(waves: pl.DataFrame) -> dict[str, float]:
     return {**figures, "rows": float(len(waves)), "total pay": float(waves["pay"].sum())}
 
 
-def table(rows: list[UnitsRow]) -> Any:
+_SHOWN: Final = {
+    "figure": ("figure", ""),
+    **{name: (name, ".4f") for name in ("table", "dataset", "off", "worst")},
+}
+
+
+def table(result: UnitsStudy) -> Any:
     """The study as a table for a terminal."""
-    shown = {name: (name, ".4f") for name in ("table", "dataset", "off")}
-    listed = [{**asdict(row), "off": row.off} for row in rows]
-    columns: Any = {"of": ("of", ""), "figure": ("figure", ""), **shown}
-    return table_of(f"Whole units at epsilon {EPSILON:g}", listed, columns, group="of")
+    title = f"Whole units at epsilon {EPSILON:g} and delta {DELTA:g}, {result.runs} runs"
+    return table_of(title, [asdict(row) for row in result.rows], _SHOWN, group="of")
 
 
-if __name__ == "__main__":
-    from rich.console import Console
-
-    import pyvws as vws
-
-    Console().print(table(run(Path(sys.argv[1]), synthesize=vws.synthesize, seed=1)))
+def write(result: UnitsStudy, folder: Path) -> list[str]:
+    pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
+    return ["table.csv"]

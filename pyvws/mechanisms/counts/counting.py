@@ -125,21 +125,21 @@ class CountedInSteps:
     fine: Mapping[str, TalliedCells]
     classes: Mapping[str, TalliedCells]
     values: Mapping[str, Floats]
-    _tallied: dict[Workload, TalliedCells] = field(default_factory=dict, repr=False)
+    _counts: dict[Workload, Counts] = field(default_factory=dict, repr=False)
 
     def written(self) -> bytes:
         """The counts in all cells that were tallied, as int64."""
-        return b"".join(own.records.tobytes() for own in self._tallied.values())
+        return b"".join(own.tobytes() for own in self._counts.values())
 
-    def tally(self, table: Workload) -> TalliedCells:
-        """The tally of all C cells of a table, without noise."""
-        if table not in self._tallied:
+    def counts(self, table: Workload) -> Counts:
+        """The counts (C,) of the records in all cells of a table, without noise."""
+        if table not in self._counts:
             counts = np.zeros(len(table.possible), dtype=np.int64)
             for part in self.parts([table.reads(q) for q in range(len(table.sets))]):
                 codes, _ = table.read(nw.from_native(part.rows))
                 counts += table.counts(codes, part.groups, part.times)
-            self._tallied[table] = _tally(counts)
-        return self._tallied[table]
+            self._counts[table] = counts
+        return self._counts[table]
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,7 +347,7 @@ class CellCounting:
     def counts(self, records: CountedRecords | CountedInSteps, table: Workload) -> Counts:
         """The counts (C,) of the records in all cells of a table, without noise."""
         if isinstance(records, CountedInSteps):
-            return records.tally(table).records
+            return records.counts(table)
         return table.counts(self.recoded(records, table).codes)
 
     def in_fine_cells(
@@ -448,15 +448,18 @@ def measured(
         table = counting.in_cells(schema, priced=table.names)
 
     @cache
-    def coded(own: CountedRecords | CountedInSteps) -> Codes | TalliedCells:
-        if isinstance(own, CountedInSteps):
-            return own.tally(table)
+    def coded(own: CountedRecords | CountedInSteps) -> Codes:
+        assert isinstance(own, CountedRecords)
         return counting.recoded(own, table).codes
 
-    if sums is None:
-        noisy = bought_tables(seller, noise, table, coded, records=number)
-    else:
-        noisy = bought_tables(seller, noise, table, coded, records=number, parts=_parts)
+    @cache
+    def counts(own: CountedRecords | CountedInSteps) -> Counts:
+        if weight is None:
+            return counting.counts(own, table)
+        return table.counts(coded(own), times=_parts(own))
+
+    noisy = bought_tables(seller, noise, table, counts, records=number)
+    if sums is not None:
         sums = with_squares(sums, seller, noise, table, coded, _parts)
         noisy = noisy.in_rows(sums)
     return MeasuredCounts(schema, replace(noisy, totals=totals), fine, why)

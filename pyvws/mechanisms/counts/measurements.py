@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -321,7 +320,7 @@ def with_squares(
     seller: Seller[Records],
     noise: Noise,
     table: Workload,
-    codes: Callable[[Records], Codes | TalliedCells],
+    codes: Callable[[Records], Codes],
     parts: Callable[[Records], Counts],
 ) -> WeightedSums:
     """The sums with those of squared weights by the codes of each column.
@@ -336,9 +335,7 @@ def with_squares(
 
             def own(records: Records, k: int = k) -> TalliedCells:
                 square = np.rint(parts(records) ** 2 / MOST_PARTS).astype(np.int64)
-                of_columns = codes(records)
-                assert not isinstance(of_columns, TalliedCells)
-                return TalliedCells(of_columns[:, k], square)
+                return TalliedCells(codes(records)[:, k], square)
 
             noisy = seller.counts(measurement, own, column.size)
             squares[name] = np.rint(noisy * unit).astype(np.int64)
@@ -376,22 +373,23 @@ def bought_tables(
     seller: Seller[Records],
     noise: Noise,
     table: Workload,
-    codes: Callable[[Records], Codes | TalliedCells],
+    counts: Callable[[Records], Counts],
     *,
     records: int,
-    parts: Callable[[Records], Counts] | None = None,
 ) -> Measurements:
-    """The noisy counts of all sets; `codes` gives the records' codes (N, K), or a tally of cells.
+    """The noisy counts of all sets; `counts` gives those of the records in all cells (C,).
 
-    Each record counts once, or as its `parts` (N,) of the largest weight. `records` is the number
+    Each record counts once in a set, or as its part of the largest weight. `records` is the number
     of records to impute, which is noisy where it has a price.
     """
     noisy = np.zeros(len(table.possible), dtype=np.int64)
-    place = np.cumsum(table.possible) - 1  # Of a possible cell, among the possible ones.
-    for q, (low, high) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
+    for name, (low, high) in zip(table.names, pairwise(table.offsets), strict=True):
         at = low + np.flatnonzero(table.possible[low:high])
-        cells = partial(_possible_cells, table, q, codes, place - place[at[0]], parts)
-        noisy[at] = seller.counts(of_set(table.names[q]), cells, len(at))
+
+        def own(found: Records, at: NDArray[np.intp] = at) -> TalliedCells:
+            return TalliedCells(np.arange(len(at)), counts(found)[at])
+
+        noisy[at] = seller.counts(of_set(name), own, len(at))
     return Measurements(
         table=table,
         counts=noisy,
@@ -400,24 +398,6 @@ def bought_tables(
         records=records,
         records_scale=noise.scales.get(OF_ALL, 0.0),
     )
-
-
-def _possible_cells(
-    table: Workload,
-    q: int,
-    codes: Callable[[Records], Codes | TalliedCells],
-    place: NDArray[np.intp],
-    parts: Callable[[Records], Counts] | None,
-    records: Records,
-) -> NDArray[np.intp] | TalliedCells:
-    """Each record's place (N,) among the possible cells of set q, -1 for none, or their tally."""
-    own = codes(records)
-    if isinstance(own, TalliedCells):
-        at = slice(*table.offsets[q : q + 2])
-        return TalliedCells(np.where(table.possible[at], place[at], -1), own.records[at])
-    cell = table.cells(own, q)
-    found = np.where(cell < 0, -1, place[cell])
-    return found if parts is None else TalliedCells(found, parts(records))
 
 
 def lost_sets(noisy: Measurements, datasets: Sequence[Codes]) -> list[tuple[str, ...]]:

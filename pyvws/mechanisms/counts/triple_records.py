@@ -125,7 +125,7 @@ def swapped_towards(
     """
     table, triples = noisy.table, _triples(noisy)
     place = {name: k for k, name in enumerate(table.columns)}
-    K, gap = len(place), np.zeros(len(table.possible))
+    K, gap, counts = len(place), np.zeros(len(table.possible)), table.counts(x, triples)
     first = np.full((K, K, K), -1, dtype=np.int64)
     steps = np.zeros((K, K, K, 3), dtype=np.int64)
     for q in triples:
@@ -136,9 +136,7 @@ def swapped_towards(
         for order in permutations(range(3)):
             at = tuple(columns[axis] for axis in order)
             first[at], steps[at] = own.start, [step[axis] for axis in order]
-        cells = x[:, columns].astype(np.int64) @ np.array(step)
-        apart = noisy.counts[own] - np.bincount(cells, minlength=crossed.size)
-        apart = np.where(table.possible[own], apart, 0.0)
+        apart = np.where(table.possible[own], noisy.counts[own] - counts[own], 0.0)
         squares = np.asarray((apart**2).sum() / noisy.deviations[q] ** 2)
         likely = most_by_chance(table.possible[own].sum(), noisy.laplace)
         gap[own] = kept_of_gap(likely, squares) * apart

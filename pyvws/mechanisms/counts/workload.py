@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.by_rule import BoundedColumn, counted_columns, counted_names
 from pyvws.mechanisms.counts.cliques import EVENLY, Clique, clique, grouping
@@ -51,7 +52,7 @@ OF_ALL: Final = "records"
 """The set without columns, whose one cell has all records."""
 
 MOST_CELLS: Final = 20_000_000
-_AT_ONCE: Final = 1 << 22  # Records that are counted together.
+_AT_ONCE: Final = 1 << 16  # Records that are counted together, of codes that a cache holds.
 _OF_ALIKE: Final = 0.3  # Of a share by cells: the prior of such a table is sparse.
 _OF_DIFFERENCE: Final = 2.0  # No other set has the column.
 _TOGETHER: Final = {PAIRS: (2,), TRIPLES: (3, 2), MARGINS: (), AUTO: (3, 2)}
@@ -154,12 +155,8 @@ class Workload:
 
     def cells(self, codes: Codes, q: int) -> NDArray[np.int64]:
         """Each record's cell (N,) of set q among all cells C, -1 for none."""
-        by_name = self.by_name(codes)
-        cell = self.cliques[q].cells(by_name) + self.offsets[q]
-        for name in self.cliques[q].columns:
-            cell[by_name[name] < 0] = -1
-        cell[~self.possible[cell]] = -1
-        return cell
+        records = np.ascontiguousarray(codes, dtype=np.int32)
+        return _cells(records, int(self.offsets[q]), -1, *self._steps(q))
 
     def counts(
         self, codes: Codes, sets: Iterable[int] | None = None, times: Counts | None = None
@@ -169,19 +166,50 @@ class Workload:
         Each row stands for `times` (N,) records, or for one.
         """
         counts = np.zeros(len(self.possible), dtype=np.int64)
-        if len(codes) > _AT_ONCE:
-            assert times is None
-            steps = (codes[low : low + _AT_ONCE] for low in range(0, len(codes), _AT_ONCE))
-            for part in steps:
-                counts += self.counts(part.astype(np.int32, copy=False), sets)
-            return counts
-        for q in range(len(self.sets)) if sets is None else sets:
-            low, high = self.offsets[q : q + 2]
-            cell = self.cells(codes, q)
-            known = cell >= 0
-            each = None if times is None else times[known]
-            counts[low:high] = np.bincount(cell[known] - low, each, minlength=high - low)
+        steps = {q: self._steps(q) for q in (range(len(self.sets)) if sets is None else sets)}
+        for begin in range(0, len(codes), _AT_ONCE):
+            rows = slice(begin, begin + _AT_ONCE)
+            records = np.ascontiguousarray(codes[rows], dtype=np.int32)
+            each = None if times is None else times[rows]
+            for q, own in steps.items():
+                low, high = self.offsets[q : q + 2]
+                found = np.bincount(_cells(records, 1, 0, *own), each, minlength=1 + high - low)
+                counts[low:high] += found[1:].astype(np.int64)
         return counts
+
+    def _steps(self, q: int) -> tuple[Any, ...]:
+        """Of set q: its columns' places and steps, where the steps begin, and possible cells."""
+        crossed, place = self.cliques[q], {name: k for k, name in enumerate(self.columns)}
+        steps = crossed.steps
+        begins = np.cumsum([0, *map(len, steps)], dtype=np.int64)
+        at = np.array([place[name] for name in crossed.columns], dtype=np.int64)
+        possible = self.possible[slice(*self.offsets[q : q + 2])]
+        return at, np.concatenate([begins[:0], *steps]), begins, possible
+
+
+@kernel
+def _cells(
+    codes: Codes,
+    low: int,
+    none: int,
+    at: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    possible: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """The cells (N,) of records, of which the first is `low`, and `none` for a record in none."""
+    found = np.full(len(codes), none, dtype=np.int64)
+    for i in range(len(codes)):
+        cell = 0
+        for k in range(len(at)):
+            code = codes[i, at[k]]
+            if code < 0:
+                cell = -1
+                break
+            cell += steps[begins[k] + code]
+        if cell >= 0 and possible[cell]:
+            found[i] = low + cell
+    return found
 
 
 def workload(

@@ -32,7 +32,7 @@ from pyvws.tables.schema.rules import Fixed
 from pyvws.tables.schema.schema import Schema
 
 _MOST_SLOTS_WITH_GAPS: Final = 8  # Of which any may be empty: the size has 2^8 - 1 levels.
-_CANDIDATES: Final = 200  # Units that may take the place of an impossible one.
+_CANDIDATES: Final = 1000  # Units that may take the place of an impossible one.
 _WORD: Final = re.compile(r"""'[^']*'|"[^"]*"|`[^`]+`|[^\W\d]\w*(?:\.\w+)*""")
 _WHERE: Final = re.compile(r"\s+(?:only\s+)?where\s+")
 
@@ -322,12 +322,17 @@ class Slots:
         """Each unit's source (M,): itself, or of a `bad` one another one of its size.
 
         It is the most similar of some by chance: by Gower's coefficient, where a category is alike
-        or not, and of a number the distance counts as a part of its range.
+        or not, and of a number the distance counts as a part of its range. Categories that make
+        units impossible count more than all else, so that units keep who their members are.
         """
         if bad.all():
             raise InputError.by("units-all-impossible")
         columns = self.wide.columns.items()
-        codes = np.column_stack([values[name] for name, x in columns if x.categorical])
+        categories = [name for name, x in columns if x.categorical]
+        codes = np.column_stack([values[name] for name in categories])
+        read = {name for condition in self.of.conditions for name in condition.columns}
+        decides = np.array([self.place.get(name, (name,))[0] in read for name in categories])
+        worth = np.where(decides, len(self.wide.columns), 1.0)
         scaled = [values[name] / np.ptp(x.range) for name, x in columns if x.range]
         numbers = np.column_stack(scaled or [np.zeros(len(bad))])
         source, sizes = np.arange(len(bad)), values[self.of.size]
@@ -337,7 +342,7 @@ class Slots:
             for unit in np.flatnonzero(bad & (sizes == size)):
                 some = rng.choice(others, _CANDIDATES)
                 near = np.nan_to_num(1.0 - np.abs(numbers[some] - numbers[unit]))
-                similar = (codes[some] == codes[unit]).sum(axis=1) + near.sum(axis=1)
+                similar = (codes[some] == codes[unit]) @ worth + near.sum(axis=1)
                 source[unit] = some[similar.argmax()]
         return source
 

@@ -21,6 +21,7 @@ from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import InputError
 from pyvws.evaluation.regressions import LeastSquares, fit_formula
 from pyvws.evaluation.table_utility import table_utility
+from pyvws.mechanisms.counts.workload import AUTO, MARGINS
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws.tables.proposal.numbers import rounded_outwards
@@ -192,9 +193,11 @@ class _Made:
         if self.file.amounts:
             yield from self._amounts()
 
-    def _best(self, budget: tuple[float, float], needs: Sequence[str] = ()) -> list[pl.DataFrame]:
+    def _best(
+        self, budget: tuple[float, float], needs: Sequence[str] = (), measure: str = AUTO
+    ) -> list[pl.DataFrame]:
         """The best file of each run."""
-        given = {"schema": self.schema, "needs": tuple(needs)}
+        given = {"schema": self.schema, "needs": tuple(needs), "measure": (measure,)}
         releases = (
             counted(self.synthesize, self.frame, budget, seed=self.seed + number, **given)
             for number in range(self.runs)
@@ -209,15 +212,24 @@ class _Made:
         found: Sequence[float],
         budget: tuple[float, float] | tuple[None, None] = (None, None),
     ) -> NeedsRow:
-        worst = min(found) if kind == "pairs" else max(found, key=abs)
-        named = {"file": self.name, "kind": kind, "figure": figure, "way": way}
-        of_runs = {"mean": float(np.mean(found)), "spread": float(np.std(found))}
-        asked = {"epsilon": budget[0], "delta": budget[1], "runs": len(found)}
-        return NeedsRow(**named, **of_runs, **asked, worst=worst)  # type: ignore[arg-type]
+        return NeedsRow(
+            file=self.name,
+            kind=kind,
+            figure=figure,
+            way=way,
+            epsilon=budget[0],
+            delta=budget[1],
+            mean=float(np.mean(found)),
+            worst=min(found) if kind == "pairs" else max(found, key=abs),
+            spread=float(np.std(found)),
+            runs=len(found),
+        )
 
     def _regressions(self) -> Iterator[NeedsRow]:
-        for way, needs in (("no need named", ()), ("all three needs", tuple(self.file.needs))):
-            made = self._best(OF_NEEDS, needs)
+        needs = tuple(self.file.needs)
+        ways = {"no need named": ((), AUTO), "needs": (needs, AUTO)}
+        for way, asked in {**ways, "needs beside margins": (needs, MARGINS)}.items():
+            made = self._best(OF_NEEDS, *asked)
             for need in self.file.needs:
                 found = [self._off(need, one) for one in made]
                 yield self._row("regression", need, way, found, OF_NEEDS)
@@ -238,7 +250,7 @@ class _Made:
             scored = [self._scored(one) for one in self._best(budget)]
             yield self._row("pairs", figure, "best file", [one[0] for one in scored], budget)
         for place, way in ((1, "independent columns"), (2, "a bootstrap")):
-            yield self._row("pairs", figure, way, [one[place] for one in scored])
+            yield self._row("pairs", figure, way, [scored[0][place]])
 
     def _scored(self, made: pl.DataFrame) -> tuple[float, float, float]:
         """The k-marginal score of a table, of independent columns and of a bootstrap."""

@@ -19,8 +19,8 @@ import polars as pl
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import InputError
+from pyvws.evaluation.k_marginal import KMarginal, k_marginal
 from pyvws.evaluation.regressions import LeastSquares, fit_formula
-from pyvws.evaluation.table_utility import table_utility
 from pyvws.mechanisms.counts.workload import AUTO, MARGINS
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
@@ -38,6 +38,7 @@ OF_MANY: Final = ((1.0, 1e-5), (1.0, 0.0))
 OF_AMOUNTS: Final = (10.0, 1e-5)
 """Those of amounts."""
 
+_FEW: Final = 20  # Numbers of more values are scored in tenths.
 _RECEIVED: Final = 0.01  # Amounts of a smaller share of the records are no row.
 
 
@@ -120,7 +121,7 @@ class NeedsRow:
 
     The figure of a `regression` is the mean distance of its coefficients from those of the records,
     in the records' own standard errors; larger = less useful. That of `pairs` is a k-marginal
-    score from 0 to 1000, as `pyvws utility` has it; larger = more useful. That of an `amount` is
+    score from 0 to 1000; larger = more useful. That of an `amount` is
     how far its mean is above the records', in percent of their mean without signs. Epsilon is None
     where nothing was synthesized.
     """
@@ -248,14 +249,26 @@ class _Made:
         figure = f"pairs of {len(self.schema.synthesized)} columns"
         for budget in OF_MANY:
             scored = [self._scored(one) for one in self._best(budget)]
-            yield self._row("pairs", figure, "best file", [one[0] for one in scored], budget)
-        for place, way in ((1, "independent columns"), (2, "a bootstrap")):
-            yield self._row("pairs", figure, way, [scored[0][place]])
+            yield self._row("pairs", figure, "best file", [one.score for one in scored], budget)
+        yield self._row("pairs", figure, "independent columns", [scored[0].independent])
+        yield self._row("pairs", figure, "a bootstrap", [scored[0].bootstrap])
 
-    def _scored(self, made: pl.DataFrame) -> tuple[float, float, float]:
-        """The k-marginal score of a table, of independent columns and of a bootstrap."""
-        found = table_utility(self.frame, [made], schema=self.schema, s_pmse=False, seed=self.seed)
-        return found.k_marginal, found.k_marginal_independent, found.k_marginal_bootstrap
+    def _scored(self, made: pl.DataFrame) -> KMarginal:
+        """The k-marginal scores of a table, with numbers of many values in tenths of the records'.
+
+        Empty cells are a level, which tables have in common.
+        """
+        numbers = [n for n in self.frame.columns if self.frame[n].dtype.is_numeric()]
+        many = [n for n in numbers if self.frame[n].n_unique() > _FEW]
+        tenths = np.linspace(0.0, 1.0, 11)[1:-1]
+        bins = {n: np.unique(np.quantile(self.frame[n].drop_nulls(), tenths)) for n in many}
+        own, other = (
+            frame.select(self.frame.columns)
+            .cast(dict(self.frame.schema), strict=False)
+            .with_columns(pl.col(pl.String).fill_null(""))
+            for frame in (self.frame, made)
+        )
+        return k_marginal(own, [other], bins=bins, seed=self.seed)
 
     def _amounts(self) -> Iterator[NeedsRow]:
         made = self._best(OF_AMOUNTS)

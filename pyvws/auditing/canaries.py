@@ -262,9 +262,10 @@ def _told(
     finest = counting.finest.columns
     finer = finer_columns(bought.schema, noisy.records, bought.fine)
     for name, own in bought.fine.items():
-        yield _Told(own.counts, own.scale, recoded(finest[name], finer[name], records.fine[name]))
+        fine = recoded(finest[name], finer[name], records.fine[name].cells)
+        yield _Told(own.counts, own.scale, fine)
         if own.rounded is not None:
-            yield _Told(own.rounded.counts, own.rounded.scale, records.classes[name])
+            yield _Told(own.rounded.counts, own.rounded.scale, records.classes[name].cells)
 
 
 def variance(scale: float, *, pure: bool) -> float:

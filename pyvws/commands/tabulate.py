@@ -173,7 +173,7 @@ def _counted(
     from pyvws.errors import UsageError
     from pyvws.evaluation.counted_cells import counted_cells
     from pyvws.evaluation.published_table import of_capped
-    from pyvws.evaluation.squared_weights import SquaredWeights
+    from pyvws.evaluation.whole_tables import SquaredWeights
 
     if counts is None:
         raise UsageError.by("counted-without-counts")

@@ -7,13 +7,15 @@ to S + q holds M. A share divides S by the noisy number of records n. Its varian
 confidential table is (var Z + p^2 var Z_n) / n^2. For the population it is p (1 - p) / n more.
 Where counts are sums of survey weights, sums of their squares take the place of p (1 - p) / n.
 
-Sets of all combinations of their columns' codes share margins: with the schema, generalised least
-squares over all of them takes the place of S. Noise is alike in the cells of a set, so each part of
-a table that some columns alone have (its analysis of variance) is the mean of the sets that have
-these columns, by the inverse of their variances. Records that have no cell in some of the sets make
-it wrong by as many records at most. A sum over cells of a joined table has the variance of its own
-parts, so margins and shares within margins follow with theirs. Published totals enter as sets
-without noise, and figures of the population that they give have no width.
+Sets share margins: with the schema, least squares over all of them (`whole_tables`) take the place
+of S. Published totals are sets without noise, and figures of the population that they give have no
+width.
+
+Where records came in public clusters, figures have the variance between these. A share in a cell
+would need counts of cluster by cell by column, which few releases have. So what clusters add to the
+variance of the share of all records follows to the cell, as in Kish's design effect: in proportion
+to p (1 - p), and to sum_c (W_c / W)^2 less the part of single records. W_c is the sum of weights of
+a cluster's records in the cell.
 """
 
 from __future__ import annotations
@@ -21,50 +23,21 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
 from typing import Any, Final, Literal, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoDataFrame
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 from pyvws._base.checks import Floats, choice, open_unit_interval
-from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import OF, NoisyCells
 from pyvws.evaluation.public_cells import CellStatistic
-from pyvws.evaluation.squared_weights import SquaredWeights
-from pyvws.mechanisms.counts.by_rule import counted_columns
-from pyvws.mechanisms.counts.coding import CountedColumn
-from pyvws.mechanisms.counts.measurements import NUMBER, OF_SQUARES
+from pyvws.evaluation.whole_tables import SquaredWeights, WholeTables
 from pyvws.mechanisms.counts.workload import OF_ALL
 from pyvws.tables.schema.schema import Schema
 
-COLUMNS: Final = ("set", "cell", "label", "count", "scale")
-"""The columns of counts.parquet of a release."""
-
 _SURE: Final = 4.0  # Deviations of a sum of noisy counts that shares are taken of.
-_EXACT: Final = 1e-9  # The variance of published totals in rows, nearly 0.
-_FAR: Final = 40.0  # Scales: what lies beyond has a chance below 1e-17.
-
-
-def noise_probabilities(
-    scale: float, noise: Literal["laplace", "gaussian"]
-) -> tuple[Floats, Floats]:
-    """Whole numbers z (K,) and their probabilities under discrete noise of a scale in records.
-
-    The probabilities add up to 1, and are proportional to exp(-|z| / scale) for "laplace" and to
-    exp(-z^2 / (2 scale^2)) for "gaussian". At scale 0 the noise is 0.
-    """
-    if scale == 0.0:
-        return np.zeros(1), np.ones(1)
-    reach = math.ceil(_FAR * scale) + 1
-    z = np.arange(-reach, reach + 1, dtype=np.float64)
-    apart = np.abs(z) / scale
-    mass = np.exp(
-        -apart if choice(noise, "noise", ("laplace", "gaussian")) == "laplace" else -0.5 * apart**2
-    )
-    return z, mass / mass.sum()
+_LEAST: Final = 1e-12  # Of what is divided by.
 
 
 def counted_cells(
@@ -118,28 +91,27 @@ def counted_cells(
     --------
     >>> import pandas as pd
     >>> rows = [("records", 0, "", 400, 0.0), ("sex", 0, "f", 150, 3.0), ("sex", 1, "m", 251, 3.0)]
-    >>> found = counted_cells(pd.DataFrame(rows, columns=COLUMNS), noise="gaussian", of="table")
+    >>> counts = pd.DataFrame(rows, columns=["set", "cell", "label", "count", "scale"])
+    >>> found = counted_cells(counts, noise="gaussian", of="table")
     >>> found["lower"], found["upper"], [round(x, 3) for x in found["share"]]
     ([144, 245], [156, 257], [0.375, 0.627])
     """
     choice(of, "of", OF)
     z = float(ndtri(0.5 + 0.5 * open_unit_interval(level, "level")))
-    rows = _read(counts)
+    own = totals if of == OF[0] or squares is None else ()
+    tables = WholeTables.read(counts, noise, schema, level=level, totals=own)
     stands_for: float = 1 if squares is None else squares.stands_for
-    widths = {row.scale: _width_and_variance(row.scale, noise, level) for row in rows}
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
-    variances = {scale: variance for scale, (_, variance) in widths.items()}
-    tables = _tables(rows, variances, schema, totals if of == OF[0] or squares is None else ())
     noisy = tables.joined
     of_squares = {k: tables.squares(k, squares) for k in noisy} if squares else {}
     total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
     places = dict.fromkeys(noisy, 0)
     found: float
     half: float
-    for name, _, label, count, scale in rows:
+    for name, _, label, count, scale in tables.rows:
         if name == OF_ALL:
             continue
-        half, variance = widths[scale]
+        half, variance = tables.widths[scale]
         found, mean, square = count, 0.0, None
         if (joined := noisy.get(name)) is not None:
             found, mean = float(joined.counts.flat[places[name]]), 1.0 / joined.counts.size
@@ -181,153 +153,47 @@ _RETURNED: Final = (
 )
 
 
-def _width_and_variance(
-    scale: float, noise: Literal["laplace", "gaussian"], level: float
-) -> tuple[int, float]:
-    """The q of an interval S - q to S + q, and the variance of the noise."""
-    z, mass = noise_probabilities(scale, noise)
-    at_least = np.cumsum(mass[z >= 0] + np.where(z[z >= 0] > 0, mass[z >= 0], 0.0))
-    return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), float(mass @ z**2)
+class _Sampling(NamedTuple):
+    """The variance of a figure by the sample, and its degrees of freedom."""
 
-
-def _columns(schema: Schema | None) -> dict[str, CountedColumn]:
-    return {k: x for own in filter(None, [schema]) for k, x in counted_columns(own).items()}
-
-
-class _Row(NamedTuple):
-    """A row of counts.parquet."""
-
-    set: str
-    cell: int
-    label: str
-    records: int
-    scale: float
-
-
-def _read(counts: IntoDataFrame) -> list[_Row]:
-    frame = nw.from_native(counts, eager_only=True)
-    lacking = [name for name in COLUMNS if name not in frame.columns]
-    if lacking:
-        raise InputError.by("counts-lack-columns", lacking=", ".join(lacking))
-    read = map(_Row._make, zip(*(frame[name].to_list() for name in COLUMNS), strict=True))
-    rows = [row for row in read if row.set != NUMBER and not row.set.startswith(OF_SQUARES)]
-    total = [row.records for row in rows if row.set == OF_ALL]
-    if len(total) != 1 or total[0] < 1:
-        raise InputError.by("counts-without-total")
-    return rows
-
-
-class _Table(NamedTuple):
-    """The counts of all combinations of codes, an axis for each of the `columns`.
-
-    `variance` is that of the noise of each count.
-    """
-
-    columns: tuple[str, ...]
-    counts: Floats
     variance: float
+    df: float = math.inf
 
 
-class _Tables(NamedTuple):
-    """Whole tables by least squares, the weights of their parts, and tables with barred cells."""
+class _Share(NamedTuple):
+    """A share of records drawn one by one.
 
-    joined: dict[str, _Table]
-    weights: dict[tuple[str, ...], float]
-    barred: dict[str, _Table]
-    columns: Mapping[str, CountedColumn]
-    published: Sequence[frozenset[str]] = ()
-
-    def are_published(self, names: Collection[str]) -> bool:
-        """Whether published totals give the cells of these columns."""
-        return any({*names} <= own for own in self.published)
-
-    def squares(self, name: str, squares: SquaredWeights) -> Floats:
-        """The sums of squared weights in all cells of a table, by those of its columns."""
-        columns, counts, _ = self.joined[name] if name in self.joined else self.barred[name]
-        rows = np.maximum(counts, 0.0)
-        if not columns:
-            return rows * squares.raked(rows.reshape(1), {})[0]
-        codes = dict(zip(columns, np.indices(counts.shape).reshape(counts.ndim, -1), strict=True))
-        known = {k: own for k, own in codes.items() if k in squares.sums}
-        return rows * squares.raked(rows.ravel(), known).reshape(counts.shape)
-
-
-def _tables(
-    rows: Iterable[_Row],
-    variances: Mapping[float, float],
-    schema: Schema | None,
-    totals: Sequence[Mapping[str, Any]],
-) -> _Tables:
-    """The tables of a release.
-
-    A whole table has a count for all combinations of the codes of the schema's columns. The number
-    of records is one. In a table with barred cells these have no record.
+    `variance` is its own, and `single` sum w^2 / (sum w)^2 of the records.
     """
-    known = _columns(schema)
-    by_set: dict[str, list[_Row]] = {}
-    for row in rows:
-        by_set.setdefault(row.set, []).append(row)
-    [of_all] = by_set.pop(OF_ALL)
-    total = _Table((), np.array(float(of_all.records)), variances[of_all.scale])
-    whole, barred = ({OF_ALL: total} if total.variance else {}), {}
-    for name, own in by_set.items():
-        columns, variance = tuple(name.split(":")), variances[own[0].scale]
-        if not all(column in known for column in columns) or not variance:
-            continue
-        counts = np.zeros([known[column].size for column in columns])
-        if counts.size == len(own):
-            counts.flat[:] = [row.records for row in own]
-            whole[name] = _Table(columns, counts, variance)
-        elif counts.size > max(row.cell for row in own):
-            counts.flat[[row.cell for row in own]] = [row.records for row in own]
-            barred[name] = _Table(columns, counts, variance)
-    sets = [tuple(said["columns"]) for said in totals if known]
-    for columns, said in zip(sets, totals, strict=False):
-        counts = np.array(said["totals"]).reshape([known[name].size for name in columns])
-        rows_of = float(total.counts) / counts.sum()
-        whole[f"totals by {':'.join(columns)}"] = _Table(columns, rows_of * counts, _EXACT)
-    joined, weights = _least_squares(whole)
-    total = joined.get(OF_ALL, total)
-    total = total._replace(counts=np.maximum(total.counts, 1.0))
-    return _Tables(joined | {OF_ALL: total}, weights, barred, known, [*map(frozenset, sets)])
+
+    share: float
+    variance: float
+    single: float
 
 
-def _least_squares(
-    tables: Mapping[str, _Table],
-) -> tuple[dict[str, _Table], dict[tuple[str, ...], float]]:
-    """Tables that agree on the margins that they share, by generalised least squares.
+class _Summed(NamedTuple):
+    """A set, and the `numbers` (L,) of records by levels, with the covariance of their noise.
 
-    Beside them are the weights of their parts, by the parts' columns.
+    `squares` (L,) are sums of squared weights, where counts are sums of weights.
     """
-    sums: dict[tuple[str, ...], tuple[Floats, float]] = {}
-    for columns, counts, variance in tables.values():
-        for own in _subsets(columns):
-            others = tuple(k for k, name in enumerate(columns) if name not in own)
-            part = counts.sum(axis=others)
-            for axis in range(part.ndim):
-                part = part - part.mean(axis=axis, keepdims=True)
-            weight = part.size / (counts.size * variance)
-            known, before = sums.get(own, (0.0, 0.0))
-            sums[own] = known + weight * part, before + weight
-    found = {}
-    for name, (columns, counts, _) in tables.items():
-        joined, variance = np.zeros(counts.shape), 0.0
-        for own in _subsets(columns):
-            part, weight = sums[own]
-            shape = tuple(
-                size if column in own else 1
-                for column, size in zip(columns, counts.shape, strict=True)
-            )
-            repeated = counts.size // math.prod(shape)
-            joined += (part / weight).reshape(shape) / repeated
-            kept = math.prod(1.0 - 1.0 / size for size in part.shape)
-            variance += kept / (weight * repeated**2)
-        found[name] = _Table(columns, joined, variance)
-    return found, {own: weight for own, (_, weight) in sums.items()}
 
+    name: str
+    numbers: Floats
+    covariance: Floats
+    squares: Floats | None
 
-def _subsets(columns: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
-    return chain.from_iterable(combinations(columns, k) for k in range(len(columns) + 1))
+    @property
+    def total(self) -> float:
+        return float(self.numbers.sum())
+
+    def share(self, place: int) -> _Share:
+        """That of a level, of records drawn one by one."""
+        total = self.total
+        share = min(max(float(self.numbers[place]) / total, 0.0), 1.0)
+        if self.squares is None:
+            return _Share(share, _of_share(share, total, None), 1.0 / total)
+        own, of_all = float(self.squares[place]), float(self.squares.sum())
+        return _Share(share, _of_share(share, total, (own, of_all)), of_all / total**2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,45 +201,46 @@ class CountedFigures:
     """Counts and shares of cells, with intervals, from noisy counts alone.
 
     - `tables`: Those of the release.
-    - `codes`: The codes of levels, points of mass and missing codes, by column.
     - `tails`: How many standard errors of its noise a count's interval goes to each side, by set.
     - `normal`: How many a share's interval goes.
     - `population`: Whether figures are of the population, and not of the table.
     - `squared`: The sums of squared weights, where counts are sums of weights.
+    - `clusters`, `strata`: The columns of public clusters that records came in, and of their
+      strata. Figures of the population that were not counted by cluster are none. Strata alone
+      change nothing.
     """
 
-    tables: _Tables
-    codes: Mapping[str, Mapping[str, int]]
+    tables: WholeTables
     tails: Mapping[str, float]
     normal: float
     population: bool
     squared: SquaredWeights | None = None
+    clusters: str | None = None
+    strata: str | None = None
 
     @classmethod
     def read(
-        cls, cells: NoisyCells, schema: Schema | None, *, of: str, level: float
+        cls,
+        cells: NoisyCells,
+        schema: Schema | None,
+        *,
+        of: str,
+        level: float,
+        clusters: str | None = None,
+        strata: str | None = None,
     ) -> CountedFigures:
         """The figures of a release; InputError for a table that is no counts.parquet."""
-        rows, normal = _read(cells.frame), float(ndtri(0.5 + 0.5 * level))
-        widths = {
-            scale: _width_and_variance(scale, cells.noise, level)
-            for scale in {row.scale for row in rows}
-        }
-        codes = {
-            name: {part: code for code, part in enumerate(column.parts) if part is not None}
-            for name, column in _columns(schema).items()
-        }
-        tails = {
-            row.set: max(normal, half / math.sqrt(variance)) if variance else normal
-            for row in rows
-            for half, variance in [widths[row.scale]]
-        }
-        variances = {scale: variance for scale, (_, variance) in widths.items()}
+        normal = float(ndtri(0.5 + 0.5 * level))
         # Of a table itself totals say nothing, but for those of its own records.
         totals = cells.totals if of == OF[0] or not cells.weights else ()
-        tables = _tables(rows, variances, schema, totals)
-        squared = SquaredWeights.of(cells)
-        return cls(tables, codes, tails, normal, of == "population", squared)
+        tables = WholeTables.read(cells.frame, cells.noise, schema, level=level, totals=totals)
+        tails = {
+            row.set: max(normal, half / math.sqrt(variance)) if variance else normal
+            for row in tables.rows
+            for half, variance in [tables.widths[row.scale]]
+        }
+        known = clusters if of == OF[0] else None  # A table itself is no sample of clusters.
+        return cls(tables, tails, normal, of == OF[0], SquaredWeights.of(cells), known, strata)
 
     def of_cell(
         self, cell: Mapping[str, str], asked: CellStatistic
@@ -390,15 +257,19 @@ class CountedFigures:
         summed = self._summed(cell, "", ("",))
         if summed is None:
             return None
-        name, [number], [[variance]], squares = summed
+        [number], [[variance]], squares = summed.numbers, summed.covariance, summed.squares
         total = float(self.tables.joined[OF_ALL].counts)
         share = min(max(number / total, 0.0), 1.0)
-        sampling = total * share * (1.0 - share)
+        alone = total * share * (1.0 - share)
         if squares is not None:
-            sampling = max(0.0, float(squares[0]) - total * share**2)
-        own = self._figure(cell, number, variance, self.tails.get(name, self.normal), sampling)
+            alone = max(0.0, float(squares[0]) - total * share**2)
+        if (sampling := self._sampling([(cell, 1.0)], alone)) is None:
+            return None
+        tail = self.tails.get(summed.name, self.normal)
+        own = self._figure(cell, number, variance, tail, sampling)
         times = 1.0 if self.squared is None else self.squared.stands_for
-        return [{part: times * value for part, value in own.items()}]
+        scaled = ("estimate", "standard_error", "lower", "upper")
+        return [own | {part: times * own[part] for part in scaled}]
 
     def _shares(
         self, cell: Mapping[str, str], column: str, levels: Sequence[str]
@@ -408,87 +279,100 @@ class CountedFigures:
         None where they were not counted, and of fewer records than noise leaves sure.
         """
         summed = self._summed(cell, column, levels)
-        if summed is None:
+        every = summed if self.clusters is None else self._summed({}, column, levels)
+        if summed is None or every is None or every.total <= 0.0:
             return None
-        _, numbers, covariance, squares = summed
-        total, of_total = float(numbers.sum()), float(covariance.sum())
-        if total <= _SURE * math.sqrt(of_total):
+        total, covariance = summed.total, summed.covariance
+        if total <= _SURE * math.sqrt(of_total := float(covariance.sum())):
             return None
         found = []
-        for place, (number, own, between) in enumerate(
-            zip(numbers, covariance.diagonal(), covariance.sum(axis=1), strict=True)
-        ):
-            share = float(number) / total
-            inside = min(max(share, 0.0), 1.0)
+        for place, level in enumerate(levels):
+            own = summed.share(place)
+            slope = every.share(place).share / every.total
+            less = [({column: one}, -slope) for one in levels]
+            cells = [({column: level}, 1.0 / every.total), *less]
+            sampling = self._sampling(cells, every.share(place).variance)
+            if sampling is not None and self.clusters is not None and cell:
+                sampling = self._in_cell(sampling, cell, own, every.share(place))
+            if sampling is None:
+                return None
             # The slope of a ratio [lumley2004].
-            variance = (own - 2.0 * inside * between + inside**2 * of_total) / total**2
-            both = None if squares is None else (float(squares[place]), float(squares.sum()))
-            sampling = _of_share(inside, total, both)
-            own_columns = [*cell, column]
-            found.append(self._figure(own_columns, share, variance, self.normal, sampling))
+            noise = covariance[place, place] - 2.0 * own.share * covariance[place].sum()
+            noise = (noise + own.share**2 * of_total) / total**2
+            share = float(summed.numbers[place]) / total
+            found.append(self._figure([*cell, column], share, noise, self.normal, sampling))
         return found
 
+    def _sampling(
+        self, cells: Sequence[tuple[Mapping[str, str], float]], alone: float
+    ) -> _Sampling | None:
+        """The variance of a sum over cells, at least that of records drawn one by one."""
+        if self.clusters is None:
+            return _Sampling(alone)
+        found = self.tables.by_cluster(self.clusters, cells, self.strata)
+        return found and _Sampling(max(alone, found.variance), found.df)
+
+    def _in_cell(
+        self, found: _Sampling, cell: Mapping[str, str], own: _Share, every: _Share
+    ) -> _Sampling | None:
+        """The variance of a share in a cell, by what was found of the share of every record.
+
+        A cell is as concentrated in clusters as that of its columns that is so the most.
+        """
+        each = [{name: label} for name, label in cell.items()]
+        sums = [self.tables.by_cluster(str(self.clusters), [(x, 1.0)]) for x in (*each, {})]
+        known = [one.concentration for one in sums if one is not None and one.total > 0.0]
+        if len(known) < len(sums):
+            return None
+        times = max(0.0, max(known[:-1]) - own.single) / max(known[-1] - every.single, _LEAST)
+        times *= own.share * (1.0 - own.share) / max(every.share * (1.0 - every.share), _LEAST)
+        return _Sampling(own.variance + times * (found.variance - every.variance), found.df)
+
     def _figure(
-        self, names: Collection[str], estimate: float, noise: float, tail: float, sampling: float
+        self,
+        names: Collection[str],
+        estimate: float,
+        noise: float,
+        tail: float,
+        of_sample: _Sampling,
     ) -> dict[str, float]:
         """The parts of a figure by columns, of variances of noise and sample; no end is below 0."""
-        noise, sampling = max(float(noise), 0.0), self.population * float(sampling)
         if self.tables.are_published(names):
-            noise = sampling = 0.0
+            noise, of_sample = 0.0, _Sampling(0.0)
+        noise, sampling = max(float(noise), 0.0), self.population * float(of_sample.variance)
         half = math.sqrt(tail**2 * noise + self.normal**2 * sampling)
+        if of_sample.df < math.inf:
+            half *= float(stdtrit(of_sample.df, ndtr(self.normal))) / self.normal
         return {
             "estimate": float(estimate),
             "standard_error": math.sqrt(noise + sampling),
-            "df": math.inf,
+            "df": of_sample.df,
             "lower": max(0.0, float(estimate) - half),
             "upper": max(0.0, float(estimate) + half),
         }
 
     def _summed(
         self, cell: Mapping[str, str], column: str, levels: Sequence[str]
-    ) -> tuple[str, Floats, Floats, Floats | None] | None:
-        """A set, and the numbers (L,) of a cell's records by levels of a column, with covariance.
-
-        Beside them are sums (L,) of squared weights, where counts are sums of weights.
+    ) -> _Summed | None:
+        """The numbers of a cell's records by levels of a column.
 
         Whole tables agree on their margins, so the smallest that has the columns gives them. One
         with barred cells gives its own cells alone.
         """
         asked = {*cell, *filter(None, [column])}
-        having = {k: own for k, own in self.tables.joined.items() if asked <= {*own.columns}}
-        having |= (
-            {} if having else {k: x for k, x in self.tables.barred.items() if asked == {*x.columns}}
-        )
-        if column in cell or not having:
+        if column in cell or (name := self.tables.smallest(asked)) is None:
             return None
-        name, table = min(having.items(), key=lambda own: own[1].counts.size)
-        sums = np.zeros((len(levels), *table.counts.shape))
-        for place, level in enumerate(levels):
-            labels = {**cell, column: level}
-            at: list[Any] = [
-                self.codes[k].get(labels[k], -1) if k in labels else slice(None)
-                for k in table.columns
-            ]
-            if -1 in at:
-                return None
-            sums[(place, *at)] = 1.0
+        table = self.tables.joined.get(name) or self.tables.barred[name]
+        chosen = [self.tables.chosen(table, {**cell, column: level}) for level in levels]
+        if any(own is None for own in chosen):
+            return None
+        sums = np.array(chosen)
         numbers = (sums * table.counts).reshape(len(levels), -1).sum(axis=1)
         squares = None
         if self.squared is not None:
             of_cells = self.tables.squares(name, self.squared)
             squares = (sums * of_cells).reshape(len(levels), -1).sum(axis=1)
-        if name in self.tables.barred or not table.variance:  # Its own counts, or an exact number.
-            return name, numbers, np.eye(len(levels)) * table.variance, squares
-        covariance = np.zeros((len(levels), len(levels)))
-        for own in _subsets(table.columns):
-            others = tuple(k + 1 for k, name in enumerate(table.columns) if name not in own)
-            part = sums.sum(axis=others)
-            for axis in range(1, part.ndim):
-                part = part - part.mean(axis=axis, keepdims=True)
-            repeated = table.counts.size * len(levels) / part.size
-            part = part.reshape(len(levels), -1)
-            covariance += part @ part.T / (self.tables.weights[own] * repeated**2)
-        return name, numbers, covariance, squares
+        return _Summed(name, numbers, self.tables.covariance(name, sums), squares)
 
 
 def are_measured(columns: Sequence[str], sets: Iterable[str]) -> bool:

@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.evaluation.counted_cells import noise_probabilities
 from pyvws.evaluation.k_marginal import predicted_k_marginals
+from pyvws.evaluation.whole_tables import noise_probabilities
 from pyvws.mechanisms.counts.best_file import Imputed
 from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.coding import Codes

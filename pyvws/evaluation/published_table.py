@@ -42,8 +42,8 @@ from pyvws.evaluation.laplace_table import (
 )
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.evaluation.public_cells import Levels, Names, estimates_by_cell, read_records, table_plan
-from pyvws.evaluation.squared_weights import SquaredWeights
 from pyvws.evaluation.survey_estimates import SurveyEstimate
+from pyvws.evaluation.whole_tables import SquaredWeights
 from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.frame import linked_by, open_frame
 from pyvws.tables.schema.schema import Schema
@@ -315,7 +315,9 @@ def tabulate(
     strata, clusters : str, optional
         Columns of the design: clusters were drawn with replacement within strata. Without
         `clusters` the schema's units are clusters where the datasets have their ids; else each
-        record is one. Equal labels of clusters in two strata are two clusters.
+        record is one. Equal labels of clusters in two strata are two clusters. Figures that noisy
+        counts give have the variance between clusters that were counted, and know no strata
+        without clusters.
     schema : Schema, optional
         Levels, codes of missing values and ranges of the columns.
     level : float
@@ -412,8 +414,9 @@ def tabulate(
         raise UsageError.by("laplace-without-original")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
     direct_figures = None
-    if several.counted and rules["of"] and not (weights or strata or clusters):
-        direct_figures = CountedFigures.read(several.counted, schema, of=rules["of"], level=level)
+    if several.counted and rules["of"] and not weights:
+        design: Any = {"of": rules["of"], "level": level, "clusters": clusters, "strata": strata}
+        direct_figures = CountedFigures.read(several.counted, schema, **design)
         if (squares := SquaredWeights.of(several.counted)) is not None:
             pairs = zip(records, frames.values(), strict=True)
             coded = direct_figures.tables.columns

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,14 @@ def half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
 def sets_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each record counts twice in the sets."""
 
+    right = seller.Seller.counts
+
     def wrong(own: Any, name: str, cells: Any, size: int) -> Any:
-        cell = cells(own._records)
-        exact = np.bincount(cell[cell >= 0], minlength=size)
-        return own.numbers(name, exact * (1 + name.startswith("set ")))
+        def twice(records: Any) -> Any:
+            found = cells(records)
+            return replace(found, records=2 * found.records) if name[:4] == "set " else found
+
+        return right(own, name, twice, size)
 
     monkeypatch.setattr(seller.Seller, "counts", wrong)
 

@@ -14,13 +14,12 @@ import pyvws as vws
 from pyvws import InputError, combine
 from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.counted_cells import (
-    COLUMNS,
     CountedFigures,
     are_measured,
     counted_cells,
-    noise_probabilities,
 )
 from pyvws.evaluation.public_cells import CellStatistic
+from pyvws.evaluation.whole_tables import COLUMNS, noise_probabilities
 
 
 def counts(*rows: tuple[str, str, int, float]) -> pl.DataFrame:
@@ -209,9 +208,9 @@ def test_a_table_takes_counted_figures_of_the_counts_and_says_which():
         ("share", True),
         ("mean", False),
     }
-    for more in ({"weights": "pay"}, {"strata": "a"}):
+    for more, counted in (({"weights": "pay"}, False), ({"strata": "a"}, True)):
         other = vws.tabulate(tables(), by="b", counted=cells, **{**asked, "share": (), **more})
-        assert not any(one.counted for one in other.figures)
+        assert any(one.counted for one in other.figures) == counted
     other = vws.tabulate(tables(), by=["a", "c"], counted=cells, **asked)
     assert not any(one.counted for one in other.figures)
     assert "counted" not in vws.tabulate(tables(), by="a", mean="pay", schema=CODES).columns

@@ -14,9 +14,11 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.evaluation.combining_rules import NoisyCells
+from pyvws.evaluation.public_cells import read_records, table_plan
 from pyvws.evaluation.published_table import tabulate
-from pyvws.evaluation.squared_weights import SquaredWeights
+from pyvws.evaluation.whole_tables import SquaredWeights
 from pyvws.statement.words import SCHEMA, claim_of
+from pyvws.tables.files.frame import open_frame
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
@@ -122,6 +124,25 @@ def test_counted_figures_are_of_the_population(written: Path) -> None:
     ended = CliRunner().invoke(app, ["tabulate", str(written), "--counted", "--json"])
     counts = [row["count"] for row in json.loads(ended.output)["rows"] if row["set"] == "area:poor"]
     assert sum(counts) == pytest.approx(w.sum(), rel=0.03)
+
+
+def test_figures_between_clusters_are_counted_too(written: Path) -> None:
+    """Here areas stand for clusters; what was not counted by cluster is of the population too."""
+    asked = ["tabulate", str(written), "--clusters", "area", "--count", "--share", "poor", "--json"]
+    ended = CliRunner().invoke(app, asked)
+    assert ended.exit_code == 0, ended.output
+    rows = json.loads(ended.output)["rows"]
+    assert [(row["counted"], row["df"]) for row in rows] == [(True, 2.0)] * 3
+    w = counted_weights()
+    assert rows[0]["estimate"] == pytest.approx(w.sum(), rel=0.03)
+    # Areas are alike, so the variance is that of records alone.
+    assert rows[0]["standard_error"] == pytest.approx(w.std() * N**0.5, rel=0.2)
+    files = [pl.read_csv(x) for x in sorted((written / "release").glob("synthetic-*.csv"))]
+    squares = SquaredWeights({}, {}, 50.0, 0.5, 2.0)
+    plan = table_plan((), count=True, clusters="area")
+    records = squares.beside(read_records(files[0], plan, "dataset"), open_frame(files[0]), {})
+    assert records.weights[0] == 50.0
+    assert records.squares is None
 
 
 def test_other_regressions_are_refused(written: Path) -> None:

@@ -28,12 +28,13 @@ def test_weights_follow_the_outcome() -> None:
 def test_a_small_run(tmp_path: Path) -> None:
     small = {**study.SETTINGS, "population": 5_000, "weight_range": [2, 60]}
     small |= {"n": 400, "epsilon": 20.0}
+    small["clusters"] = {**study.SETTINGS["clusters"], "epsilons": [20.0]}
     run_study(replace(study.STUDY, settings=small), tmp_path, replicates=3, seed=2, jobs=1)
     lines = pl.read_csv(tmp_path / "survey-counts.csv")
     assert lines["figure"].to_list() == [
         *("population", *["share of poor"] * 4),
-        "share of poor, clusters",
+        *["share of poor, clusters, epsilon 20"] * 5,
     ]
     assert lines["plain"].is_nan().sum() == 5
     assert lines["error"][0] < 0.1
-    assert (lines["error"][1:] < 0.25).all()
+    assert (lines["error"][1:] < 0.35).all()

@@ -5,9 +5,10 @@ and poor ones less often, so their weights are larger: the design is informative
 a sample, its release, and figures of the release beside those of the sample: the sum of all
 weights, and the shares of poor people by area, with intervals of the population.
 
-A second population has clusters, which differ in their share of poor people. A sample draws some
-clusters with replacement, and people within each as above. The cluster is a column like the others,
-and intervals of the share of poor people take it for one, or take records for independent.
+A second population has clusters, which differ in their share of poor people; each lies in one area.
+A sample draws some clusters of each area with replacement, and people within each as above. The
+cluster is a column like the others. Intervals of shares of poor people, of all and by area, take it
+for one, with areas as strata or without strata, or take records for independent.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result
-from pyvws.evaluation.published_table import tabulate
+from pyvws.evaluation.published_table import CellFigure, tabulate
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.release.release import Release
 from pyvws.release.synthesizer import synthesize
@@ -42,11 +43,12 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "epsilon": 1.0,
     "delta": 1e-5,
     "datasets": 2,
-    "clusters": {"all": 300, "drawn": 30, "spread": 0.6, "epsilon": 4.0},
+    "clusters": {"all": 300, "drawn": 30, "spread": 0.6, "epsilons": [1.0, 4.0]},
 }
 """`areas` are shares of the population, and `poor` those of poor people. Weights have the `spread`
 on the log scale, and those of the poor are exp(`tie`) times as large. Shares of `clusters` have a
-spread on the logit scale, and releases of their samples an epsilon of their own."""
+spread on the logit scale about those of areas, and releases of their samples `epsilons` of their
+own."""
 
 
 def keys(replicates: int) -> list[Key]:
@@ -78,7 +80,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     rows = [
         {
             **{"figure": "population", "area": "", "truth": float(len(people)), "sample": total},
-            **{"estimate": release.privacy["population"], "datasets": total, "within": 0.0},
+            **{"estimate": release.privacy["population"]},
         }
     ]
     found = tabulate(release, by=["area"], share={"poor": ("no", "yes")})
@@ -86,19 +88,18 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         (area,) = one.cell
         if one.point == "yes":
             truth = _share(people.filter(pl.col("area") == area))
-            shares = [
-                _share(x.filter(pl.col("area") == area)) for x in map(_frame, release.datasets)
-            ]
+            shares = [_share(x.filter(pl.col("area") == area)) for x in release.datasets]
             rows.append(
                 {
                     **{"figure": "share of poor", "area": area, "truth": truth},
                     "sample": _share(sample.filter(pl.col("area") == area)),
                     **{"estimate": one.estimate, "datasets": float(np.mean(shares))},
-                    "within": float(one.lower <= truth <= one.upper),
+                    **_held(one, truth),
                 }
             )
-    rows.append(_of_clusters(settings, rng))
-    return Result([{"replicate": key[0], **row} for row in rows])
+    rows += _of_clusters(settings, rng)
+    known = [{k: None if x != x else x for k, x in row.items()} for row in rows]
+    return Result([{"replicate": key[0], **row} for row in known])
 
 
 def _released(
@@ -116,38 +117,59 @@ def _released(
     return synthesize(sample, schema=schema, mechanism=mechanism, datasets=settings["datasets"])
 
 
-def _of_clusters(settings: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """The row of a sample of clusters: the share of poor people, with two kinds of intervals."""
+def _of_clusters(settings: Mapping[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Rows of a sample of clusters: shares of poor people, with two kinds of intervals."""
     own, n = settings["clusters"], settings["n"]
     fixed, size = np.random.default_rng(settings["population_seed"]), settings["population"]
     cluster = np.repeat(np.arange(own["all"]), size // own["all"])
-    logit = fixed.normal(0.0, own["spread"], own["all"])[cluster]
+    ends = own["all"] * np.cumsum([*settings["areas"].values()])
+    area = np.array([*settings["areas"]])[np.searchsorted(ends, cluster, side="right")]
+    share = np.array([settings["poor"][name] for name in area])
+    logit = np.log(share / (1.0 - share)) + fixed.normal(0.0, own["spread"], own["all"])[cluster]
     poor = fixed.random(len(cluster)) < 1.0 / (1.0 + np.exp(-logit))
     odds = np.exp(-fixed.normal(0.0, settings["spread"], len(cluster)) - settings["tie"] * poor)
-    each, samples = n // own["drawn"], []
-    for number, place in enumerate(rng.integers(0, own["all"], own["drawn"])):
-        people = np.flatnonzero(cluster == place)
-        chances = odds[people] / odds[people].sum()
-        at = rng.choice(len(people), each, p=chances)
-        weights = own["all"] / own["drawn"] / (each * chances[at])
-        yes = np.where(poor[people[at]], "yes", "no")
-        samples.append(pl.DataFrame({"cluster": str(number), "poor": yes, "w": weights}))
+    people = pl.DataFrame({"area": area, "poor": np.where(poor, "yes", "no")})
+    each, samples = n // own["drawn"], list[pl.DataFrame]()
+    for name, part in settings["areas"].items():
+        all_of = np.unique(cluster[area == name])
+        count = round(part * own["drawn"])
+        for place in rng.choice(all_of, count):
+            there = np.flatnonzero(cluster == place)
+            chances = odds[there] / odds[there].sum()
+            at = rng.choice(len(there), each, p=chances)
+            label = pl.lit(str(len(samples)))
+            weights = len(all_of) / count / (each * chances[at])
+            samples.append(people[there[at].tolist()].with_columns(cluster=label, w=weights))
     sample = pl.concat(samples).with_columns(pl.col("w").clip(*settings["weight_range"]))
-    release = _released(settings, sample, own["epsilon"], cluster=map(str, range(own["drawn"])))
-    asked: Any = {"share": {"poor": ("no", "yes")}}
-    found = {}
-    for name, clusters in (("plain", None), ("within", "cluster")):
-        figures = tabulate(release, clusters=clusters, **asked).figures
-        (one,) = (x for x in figures if x.point == "yes")
-        found[name] = float(one.lower <= poor.mean() <= one.upper)
-    return {
-        **{"figure": "share of poor, clusters", "area": "", "truth": float(poor.mean())},
-        **{"sample": _share(sample), "estimate": one.estimate, "datasets": one.estimate, **found},
-    }
+    designs: list[Any] = [{"clusters": "cluster", "strata": "area"}, {"clusters": "cluster"}, {}]
+    rows, drawn = [], map(str, range(len(samples)))
+    levels: dict[str, Any] = {"cluster": [*drawn], "area": settings["areas"]}
+    for epsilon in own["epsilons"]:
+        release = _released(settings, sample, epsilon, **levels)
+        for by in ([], ["area"]):
+            asked: Any = {"by": by, "share": {"poor": ("no", "yes")}}
+            found = [tabulate(release, **design, **asked).figures for design in designs]
+            for one, unstratified, alone in zip(*found, strict=True):
+                if one.point == "yes":
+                    of_cell = [pl.col("area").is_in(one.cell or [*settings["areas"]])]
+                    truth = _share(people.filter(of_cell))
+                    rows.append(
+                        {
+                            "figure": f"share of poor, clusters, epsilon {epsilon:g}",
+                            **{"area": "".join(one.cell), "truth": truth},
+                            **{"sample": _share(sample.filter(of_cell)), "estimate": one.estimate},
+                            **_held(one, truth),
+                            **{f"{x}_alone": v for x, v in _held(unstratified, truth).items()},
+                            "plain": _held(alone, truth)["within"],
+                        }
+                    )
+    return rows
 
 
-def _frame(dataset: Any) -> pl.DataFrame:
-    return dataset if isinstance(dataset, pl.DataFrame) else pl.DataFrame(dataset)
+def _held(figure: CellFigure, truth: float) -> dict[str, float]:
+    """Whether an interval holds the truth, and its width."""
+    within = float(figure.lower <= truth <= figure.upper)
+    return {"within": within, "width": figure.upper - figure.lower}
 
 
 def _share(people: pl.DataFrame) -> float:
@@ -157,37 +179,44 @@ def _share(people: pl.DataFrame) -> float:
 
 
 def lines(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
-    """A line for the sum of the weights, one for each area, and one for clusters.
+    """A line for the sum of the weights, and one for each area of each figure, or for all of them.
 
     `sample_error` and the other errors are root mean squares against the truth, of the sum against
-    the sample's, as a share of it. `within` is the share of intervals that hold the truth, and
-    `within_3` that of sums within 3 % of the sample's. `plain` is the share of intervals that do so
-    where records of clusters are taken for independent.
+    the sample's, as a share of it. `within` is the share of intervals that hold the truth, `wide`
+    their median width over 3.92 errors, and `within_3` that of sums within 3 % of the sample's.
+    `plain` is the share of intervals that hold it where records are taken for independent. Those of
+    clusters without strata are `within_alone` and `wide_alone`.
     """
     rows = pl.DataFrame(
         [row for result in results.values() for row in result.rows], infer_schema_length=None
     )
     found = []
     for (figure, area), own in sorted(rows.group_by(["figure", "area"])):
-        sample, truth = own["sample"].to_numpy(), own["truth"].to_numpy()
-        of_sum = figure == "population"
-        beside, scale = (sample, sample) if of_sum else (truth, np.ones_like(truth))
-
-        def rms(name: str, own: pl.DataFrame = own, beside: Any = beside, by: Any = scale) -> float:
-            return float(np.sqrt(np.mean(((own[name].to_numpy() - beside) / by) ** 2)))
-
-        near = np.abs(own["estimate"].to_numpy() / sample - 1.0) <= 0.03
+        columns = {name: own[name].cast(pl.Float64) for name in own.columns[3:]}
+        sample, of_sum = columns["sample"], figure == "population"
+        beside = sample if of_sum else columns["truth"]
+        scale = sample if of_sum else 1.0
+        off = {name: (columns[name] - beside) / scale for name in ("estimate", "datasets")}
+        error, of_datasets = (_mean(own**2) ** 0.5 for own in off.values())
+        wide, alone = (_mean(columns[x], middle=True) for x in ("width", "width_alone"))
         found.append(
             {
                 **{"figure": figure, "area": area, "samples": len(own)},
-                "sample_error": float(np.sqrt(np.mean((sample - truth) ** 2))),
-                **{"error": rms("estimate"), "error_of_datasets": rms("datasets")},
-                "within": np.nan if of_sum else float(np.mean(own["within"].to_numpy())),
-                "within_3": float(near.mean()) if of_sum else np.nan,
-                "plain": float(own["plain"].mean()) if "clusters" in figure else np.nan,  # type: ignore[arg-type]
+                "sample_error": _mean((sample - columns["truth"]) ** 2) ** 0.5,
+                **{"error": error, "error_of_datasets": of_datasets},
+                **{"within": _mean(columns["within"]), "wide": wide / 3.92 / error},
+                "within_3": _mean(off["estimate"].abs() <= 0.03) if of_sum else np.nan,
+                **{x: _mean(columns[x]) for x in ("plain", "within_alone")},
+                "wide_alone": alone / 3.92 / error,
             }
         )
     return found
+
+
+def _mean(own: pl.Series, *, middle: bool = False) -> float:
+    """The mean or median of what is known; NaN of nothing."""
+    found: Any = own.median() if middle else own.mean()
+    return np.nan if found is None else float(found)
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
@@ -198,22 +227,21 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         f"{found[0]['samples']} samples",
         left=["figure", "area"],
         right=[
-            "sample's error",
-            "error",
-            "of datasets",
-            "within",
-            "within 3 % of the sample's",
-            "plain",
+            *("sample's error", "error", "of datasets", "within", "width"),
+            *("within 3 % of the sample's", "plain", "without strata", "width"),
         ],
     )
+    numbers = (
+        *("sample_error", "error", "error_of_datasets", "within", "wide", "within_3"),
+        *("plain", "within_alone", "wide_alone"),
+    )
     for one in found:
-        numbers = ("sample_error", "error", "error_of_datasets", "within", "within_3", "plain")
         table.add_row(one["figure"], one["area"], *(f"{one[name]:.4g}" for name in numbers))
     text = (
-        f'Intervals of clusters are at epsilon {settings["clusters"]["epsilon"]:g}; "plain" ones '
-        "take their records for independent.",
+        'Intervals of clusters have areas as strata, or none; "plain" ones take no clusters.',
         "Errors are root mean squares against the population; that of the sum of the weights is "
-        "against the sample's, as a share of it. Intervals are those of counted figures, at 95 %.",
+        "against the sample's, as a share of it. Intervals are at 95 %; their median width is over "
+        "3.92 errors.",
     )
     return write_report(out, [table], tables={"survey-counts.csv": found}, text=text, pictures={})
 

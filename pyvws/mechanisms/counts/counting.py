@@ -81,16 +81,16 @@ class CountedRecords:
     """The records of a table in public cells.
 
     - `codes` (N, K): The code of each record in each counted column, -1 for none.
-    - `fine`, `classes` (N,): The codes in the fine cells of each number that has some, and in those
-      of how round it is.
+    - `fine`, `classes`: Each record's fine cell (N,) of each number that has some, and its class of
+      how round it is, with what the record counts as.
     - `values` (N,): The values of the columns; of members where a record is a unit.
     - `weighed`: What the records count as, where they have survey weights.
     - `rows`: What became of the rows of members, where a record is a unit.
     """
 
     codes: Codes
-    fine: Mapping[str, Codes]
-    classes: Mapping[str, Codes]
+    fine: Mapping[str, TalliedCells]
+    classes: Mapping[str, TalliedCells]
     values: Mapping[str, Floats]
     weighed: WeighedRecords | None = None
     rows: WideRows | None = None
@@ -99,10 +99,6 @@ class CountedRecords:
     def number(self) -> int:
         """N, the number of records."""
         return len(self.codes)
-
-    def times(self, cells: Codes) -> Codes | TalliedCells:
-        """The cells (N,) of records, or what their weights add up to in them."""
-        return cells if self.weighed is None else TalliedCells(cells, self.weighed.parts)
 
 
 CountedParts = Callable[[Sequence[Sequence[str]]], Iterator[CountedRows]]
@@ -317,11 +313,12 @@ class CellCounting:
             for name, column in finest.columns.items()
             if {one.name for one in column.reads} <= there
         }
-        fine = {name: own for name, (own, _) in read.items()}
-        rounded = {name: own for name, own in finest.roundness.items() if name in read}
-        classes = {name: own.codes(*read[name]) for name, own in rounded.items()}
         weight = self.schema.weighing
         weighed = weight and weight.column in there and weight.read(frame[weight.column])
+        times = weighed.parts if weighed else np.ones(len(codes), dtype=np.int64)
+        fine = {name: TalliedCells(own, times) for name, (own, _) in read.items()}
+        rounded = {name: own for name, own in finest.roundness.items() if name in read}
+        classes = {n: TalliedCells(own.codes(*read[n]), times) for n, own in rounded.items()}
         of_records = values if rows is None else known
         return CountedRecords(codes, fine, classes, of_records, weighed or None, rows)
 
@@ -352,30 +349,18 @@ class CellCounting:
 
     def in_fine_cells(
         self, records: CountedRecords | CountedInSteps, cells: FineCells, name: str
-    ) -> Codes | TalliedCells:
+    ) -> TalliedCells:
         """The records in the cells of a number that join the finest ones."""
-        finest, final, own = self.finest.columns[name], cells.columns[name], records.fine[name]
-        if isinstance(own, TalliedCells):
-            return replace(own, cells=recoded(finest, final, own.cells))
-        assert isinstance(records, CountedRecords)
-        return records.times(recoded(finest, final, own))
-
-    def in_classes(
-        self, records: CountedRecords | CountedInSteps, name: str
-    ) -> Codes | TalliedCells:
-        """The records by how round a number is."""
-        own = records.classes[name]
-        if isinstance(own, TalliedCells):
-            return own
-        assert isinstance(records, CountedRecords)
-        return records.times(own)
+        own = records.fine[name]
+        joined = recoded(self.finest.columns[name], cells.columns[name], own.cells)
+        return replace(own, cells=joined)
 
     def recoded(self, records: CountedRecords, table: Workload) -> CountedRecords:
         """The records in the cells of a table, which join fine ones of some numbers."""
         codes = records.codes.copy()
         for k, (name, column) in enumerate(table.columns.items()):
             if name in records.fine:
-                codes[:, k] = recoded(self.finest.columns[name], column, records.fine[name])
+                codes[:, k] = recoded(self.finest.columns[name], column, records.fine[name].cells)
         return replace(records, codes=codes)
 
 
@@ -439,7 +424,7 @@ def measured(
             noise,
             cells,
             lambda own, name: counting.in_fine_cells(own, cells, name),
-            counting.in_classes,
+            lambda own, name: own.classes[name],
         )
         if sums is not None:
             fine = {name: own.in_rows(row, of_scale) for name, own in fine.items()}
@@ -461,7 +446,7 @@ def measured(
     noisy = bought_tables(seller, noise, table, counts, records=number)
     if sums is not None:
         sums = with_squares(sums, seller, noise, table, coded, _parts)
-        noisy = noisy.in_rows(sums)
+        noisy = noisy.in_rows(sums).by_sets
     return MeasuredCounts(schema, replace(noisy, totals=totals), fine, why)
 
 

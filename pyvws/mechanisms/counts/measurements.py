@@ -22,16 +22,18 @@ from pyvws.privacy.seller import Seller, TalliedCells
 from pyvws.tables.schema.weight import MOST_PARTS, SurveyWeight
 
 Records = TypeVar("Records")
-CodesByName = Callable[[Records, str], Codes | TalliedCells]
-"""The codes (N,) of the records in a number's cells or classes, -1 for none, or a tally of them."""
+CellsByName = Callable[[Records, str], TalliedCells]
+"""The records in a number's cells or classes."""
 
 _CHANCE: Final = 0.04  # Sets that each test names in a release by noise alone, on average.
 _NORMAL: Final = 1e6  # Degrees of freedom, of about a normal distribution.
 _SIZE: Final = 0.8  # Deviations of the noise that a count is off by on average.
 _OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how round it is.
-_OF_POPULATION: Final = 0.28  # Of the budget, where records have weights: the share of their sum,
-_OF_SQUARES: Final = 0.08  # that of sums of squared weights,
+_OF_POPULATION: Final = 0.23  # Of the budget, where records have weights: the share of their sum,
+_LEAST_OF_POPULATION: Final = 0.05  # which is as sure by less where sets have few cells,
+_OF_SQUARES: Final = 0.06  # that of sums of squared weights,
 _OF_NUMBER: Final = 0.02  # and that of the number of records.
+_FAR: Final = 4.0  # Deviations that a set's sum is off by where records have no cell in it.
 
 NUMBER: Final = "number"
 """The measurement of the number of records, where that of `OF_ALL` is the sum of their weights."""
@@ -90,6 +92,7 @@ class Measurements:
     - `weighted`: What the records stand for, where counts are sums of survey weights, in rows of a
       dataset.
     - `totals`: Public totals that imputed records meet.
+    - `of_all`: The noisy count of all records and its scale, where `records` is nearer by sets too.
     """
 
     table: Workload
@@ -100,6 +103,7 @@ class Measurements:
     records_scale: float = 0.0
     weighted: WeightedSums | None = None
     totals: PublishedTotals | None = None
+    of_all: tuple[int, float] | None = None
 
     @property
     def to_totals(self) -> Measurements:
@@ -118,6 +122,23 @@ class Measurements:
             records_scale=weighted.population_scale / parts,
             weighted=weighted,
         )
+
+    @property
+    def by_sets(self) -> Measurements:
+        """The number of records by the sums of all sets too, by the inverse of variances."""
+        if not self.records_scale:
+            return self
+        found, precision = self.records * self.records_scale**-2.0, self.records_scale**-2.0
+        sums = np.add.reduceat(self.counts, self.table.offsets[:-1])
+        for number, variance in zip(
+            sums.tolist(), self.table.possible_sizes * self.scales**2, strict=True
+        ):
+            far = _FAR * (variance + self.records_scale**2) ** 0.5 * deviation_of(self.laplace)
+            if abs(number - self.records) <= far:
+                found, precision = found + number / variance, precision + 1.0 / variance
+        of_all = self.records, self.records_scale
+        records, scale = max(1, round(found / precision)), float(precision**-0.5)
+        return replace(self, records=records, records_scale=scale, of_all=of_all)
 
     @property
     def deviations(self) -> Floats:
@@ -166,7 +187,8 @@ class Measurements:
 def counts_columns(noisy: Measurements) -> dict[str, Any]:
     """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
     table = noisy.table
-    sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [noisy.records_scale]
+    number, scale = noisy.of_all or (noisy.records, noisy.records_scale)
+    sets, cells, words, counts, scales = [OF_ALL], [0], [""], [number], [scale]
     for q, name in enumerate(table.names):
         low, high = table.offsets[q : q + 2]
         own = [", ".join(labels) for labels in product(*table.labels(q))]
@@ -244,14 +266,20 @@ def count_noise(
     and the sets have, classes of how round they are about a tenth of that of fine cells. Where it
     is `hidden`, the number of records has the share of an average set. Where sums are `weighted`,
     scales are in parts of the largest weight. The sum of all weights, unless it is `known`, those
-    of squared ones and the number of records then have shares of their own.
+    of squared ones and the number of records then have shares of their own. That of the first is
+    less by what the sums of all sets tell of it.
     """
     by_name = count_shares(table, pure=budget.pure, cells=cells, share=share)
     if weighted:
         budget = replace(budget, cap=budget.cap * MOST_PARTS)
-        own = ({} if known else {OF_ALL: _OF_POPULATION}) | ({NUMBER: _OF_NUMBER} if hidden else {})
+        own = {NUMBER: _OF_NUMBER} if hidden else {}
         names = squared(table)
         own |= {f"{OF_SQUARES}{name}": _OF_SQUARES / len(names) for name in names}
+        if not known:
+            of_sets = np.array([by_name[of_set(name)] for name in table.names])
+            told = float((of_sets / table.possible_sizes).sum()) / sum(by_name.values())
+            rest = told * (1.0 - sum(own.values()))
+            own[OF_ALL] = max(_LEAST_OF_POPULATION, (_OF_POPULATION - rest) / (1.0 - told))
         each = sum(by_name.values()) / (1.0 - sum(own.values()))
         by_name |= {name: of * each for name, of in own.items()}
     elif hidden:
@@ -269,10 +297,11 @@ def noise_apart(table: Workload, noise: Noise, columns: int, records: int) -> fl
 
     That is the sum over a set's cells, as in a k-marginal, so 2 at most; 0 without such a set.
     """
-    possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
     apart = [
         min(2.0, _SIZE * noise.deviation(of_set(name)) * int(cells) / max(1, records))
-        for name, crossed, cells in zip(table.names, table.cliques, possible, strict=True)
+        for name, crossed, cells in zip(
+            table.names, table.cliques, table.possible_sizes, strict=True
+        )
         if len(crossed.columns) == columns and not crossed.groups
     ]
     return sum(apart) / max(1, len(apart))
@@ -347,15 +376,12 @@ def bought_cells(
     seller: Seller[Records],
     noise: Noise,
     cells: FineCells,
-    codes: CodesByName[Records],
-    classes: CodesByName[Records],
+    codes: CellsByName[Records],
+    classes: CellsByName[Records],
 ) -> dict[str, FineCounts]:
-    """The noisy counts of numbers in fine cells, and in the classes of how round they are.
+    """The noisy counts of numbers in fine cells, and in the classes of how round they are."""
 
-    `codes` and `classes` give a number's codes (N,) of the records, -1 for none.
-    """
-
-    def bought(measurement: str, own: CodesByName[Records], name: str, size: int) -> FineCounts:
+    def bought(measurement: str, own: CellsByName[Records], name: str, size: int) -> FineCounts:
         counts = seller.counts(measurement, lambda records: own(records, name), size)
         return FineCounts(counts, noise.scales[measurement], noise.deviation(measurement))
 

@@ -334,6 +334,10 @@ class ReferenceSlopes:
         return prior.kappa * of_shares, prior.kappa * slopes
 
 
+def _finest(records: CountedRecords, k: int, name: str) -> Codes:
+    return records.fine[name].cells if name in records.fine else records.codes[:, k]
+
+
 def overlap(
     counting: CellCounting, records: CountedRecords | CountedInSteps
 ) -> dict[str, Any] | None:
@@ -349,7 +353,7 @@ def overlap(
         return {"warning": _NOT_COMPARED}
     there = [(k, n) for k, n in enumerate(counting.table.columns) if n in counting.referred.columns]
     own, others = (
-        list(zip(*(read.fine.get(n, read.codes[:, k]).tolist() for k, n in there), strict=True))
+        [*map(tuple, np.column_stack([_finest(read, k, name) for k, name in there]).tolist())]
         for read in (records, counting.read(counting.referred))
     )
     n, m = max(len(own), 1), min(len(own), len(others))

@@ -115,6 +115,11 @@ class Workload:
         return np.diff(self.offsets)
 
     @property
+    def possible_sizes(self) -> NDArray[np.int64]:
+        """The numbers of possible cells (Q,) of the sets."""
+        return np.add.reduceat(self.possible, self.offsets[:-1], dtype=np.int64)
+
+    @property
     def names(self) -> list[str]:
         """The sets (Q,) in words: their columns' names and cuts, joined by a colon."""
         return [crossed.name for crossed in self.cliques]
@@ -411,8 +416,7 @@ def usual_shares(table: Workload, *, pure: bool) -> Floats:
     """
     often = sum(map(len, table.sets)) / len(table.columns)
     power = 2.0 / 3.0 if not pure else 0.6 if often > 1.0 else 0.5
-    possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
-    shares = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
+    shares = np.asarray(np.maximum(table.possible_sizes, 1) ** power, dtype=np.float64)
     own = [len(s) == 1 and table.columns[s[0]].size > MOST_LEVELS for s in table.sets]
     shares[own] *= max(1.0, often) ** power
     return shares * np.asarray(table.weights)

@@ -322,6 +322,19 @@ def _private_schema(
     return study, file, {"runs": runs, "synthesize": synthesize}
 
 
+def _needs(
+    data: Annotated[
+        Path, typer.Option(help="Folder of your copies: ma2019.csv, SD2011.csv or eusilc.csv.")
+    ],
+    runs: Annotated[int, typer.Option(help="Runs of each row, under fresh noise.", min=1)] = 5,
+) -> _Asked:
+    """What analysts need of three files: named regressions, many columns, means of amounts."""
+    from pyvws.release.synthesizer import synthesize
+    from pyvws_studies import needs as study
+
+    return study, data, {"runs": runs, "synthesize": synthesize}
+
+
 def _run(
     asked: _Asked,
     *,
@@ -366,4 +379,5 @@ app.command("other-tools")(_joined(_other_tools, _run))
 app.command("whole-units")(_joined(_whole_units, _run))
 app.command("noisy-counts")(_joined(_noisy_counts, _run))
 app.command("private-schema")(_joined(_private_schema, _run))
+app.command("needs")(_joined(_needs, _run))
 app.command("counts-records")(_joined(_counts_records, _run))

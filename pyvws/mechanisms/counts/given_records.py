@@ -2,11 +2,11 @@
 
 Records with the same codes of the giving columns are a row. A row has whole numbers of each code.
 Their shares follow from the noisy counts of all sets that have the column: by its family, fitted to
-these, or else from its margin. That margin is raked to each table, so far as it stands out of the
-noise. Another column, whose counts with this one stand far out of the noise, splits the rows, so
-that the margin is raked to both. Codes are then swapped between records that the giving columns
-have alike, towards the noisy counts of the column with others, so far as these stand out of the
-noise. A difference and its later number have one table.
+these, or else from its margin by all of them. That margin is raked to each table, so far as it
+stands out of the noise. Another column, whose counts with this one stand far out of the noise,
+splits the rows, so that the margin is raked to both. Codes are then swapped between records that
+the giving columns have alike, towards the noisy counts of the column with others, so far as these
+stand out of the noise. A difference and its later number have one table.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOST_SWAPPED: Final = 6000  # Of a column and of all others, for swaps.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise of a difference's count.
 _SPLITS: Final = 0.5  # The share of a gap that stands out where a column splits rows,
 _MOST_SPLIT: Final = 2_000_000  # into so many with all codes of the given one, at most.
-_LEAST: Final = 1e-9  # Of a share, so that none is lost for good.
+_LEAST: Final = 1e-9  # Times a share at once, so that none is lost for good or has no bound.
 
 
 def within_reach(noisy: Measurements) -> Measurements:
@@ -301,11 +301,17 @@ def _shares(noisy: Measurements, name: str, rows: _Rows) -> tuple[Floats, Fitted
     own, L = noisy.table.given[name], noisy.table.columns[name].size
     tables = _tables(noisy, name, own.rows, rows, np.arange(L))
     if own.family is None:
+        counts, deviation = noisy.of_column(name)
+        margin = _margin(counts, rows)
         if own.redrawn and len(tables) == 1:  # A row has codes of its own.
             (table,) = tables
             counts = rows.possible * table.counts
             tables = [replace(table, cell=np.arange(len(counts)), counts=counts)]
-        margin = _margin(tables, rows)
+        else:
+            every = CountedTable(
+                np.zeros_like(rows.number), np.arange(L), counts[None], deviation**2
+            )
+            tables.insert(0, every)
         return _raked(rows.number[:, None] * margin, tables) / rows.number[:, None], None
     ruled = np.where(rows.free[:, None], 0, rows.possible * rows.number[:, None])
     tables = [replace(x, counts=x.counts - x.expected(ruled)) for x in tables]
@@ -346,20 +352,20 @@ def _with_later(noisy: Measurements, name: str, rows: _Rows) -> Floats:
         for x in _tables(noisy, name, own.rows, rows, np.arange(L))
     ]
     base = table.given[later].prior.reshape(own.rows.size, L, M)[rows.combination]
-    base = base / base.sum(axis=2, keepdims=True) * _margin(alone, rows)[:, :, None]
+    least = min(
+        (x for x in alone if x.counts.shape[1] == L), key=lambda x: x.counts.size * x.variance
+    )
+    margin = _margin(least.counts.sum(axis=0), rows)
+    base = base / base.sum(axis=2, keepdims=True) * margin[:, :, None]
     both = [replace(x, code=np.repeat(x.code, M)) for x in alone]
     both += _tables(noisy, later, own.rows, rows, np.tile(np.arange(M), L))
     whole = _raked((rows.number[:, None, None] * base).reshape(len(base), -1), both, narrow=True)
     return np.asarray(whole.reshape(base.shape) / rows.number[:, None, None])
 
 
-def _margin(tables: list[CountedTable], rows: _Rows) -> Floats:
-    """The shares (P, L) of the codes that each row may have, by their margin."""
-    size = rows.possible.shape[1]
-    plain = [x for x in tables if x.counts.shape[1] == size]
-    least = min(plain, key=lambda x: len(x.counts) * x.variance)
-    margin = on_simplex(least.counts.sum(axis=0), float(rows.number.sum())) + 0.5
-    margin = rows.possible * margin
+def _margin(counts: Floats, rows: _Rows) -> Floats:
+    """The shares (P, L) of the codes that each row may have, by noisy counts (L,) of all rows."""
+    margin = rows.possible * (on_simplex(counts, float(rows.number.sum())) + 0.5)
     return np.asarray(margin / margin.sum(axis=1, keepdims=True))
 
 
@@ -382,7 +388,7 @@ def _raked(records: Floats, tables: list[CountedTable], *, narrow: bool = False)
             if len(tables) == 1 and table.is_whole(records):
                 return target[table.cell]
             target = np.maximum(target, _LEAST * expected)
-            times = target / np.where(inside, expected, 1.0)
+            times = target / np.where(inside, np.maximum(expected, _LEAST * target), 1.0)
             records = records * times[table.cell][:, table.code]
             records *= number / records.sum(axis=1, keepdims=True)
     return records

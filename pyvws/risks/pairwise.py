@@ -114,8 +114,18 @@ def three_way_weights(
 
     Parameters
     ----------
-    original, radius, radius_kind, known, c, g
+    original : array_like, shape (N,) or (N, P)
+        Confidential outcome, or P outcomes, as in `pairwise_weights`.
+    radius : float or sequence of P floats
+        r above 0, as in `pairwise_weights`.
+    radius_kind : {"percentage", "absolute"}
         As in `pairwise_weights`.
+    known : array_like, shape (N,) or (N, P), table, mapping or sequence of P columns, optional
+        Public columns, as in `pairwise_weights`.
+    c : float
+        Scale of the weights, at least 0; larger = less protected.
+    g : float
+        Shift of the weights; larger = less protected.
     singletons : {"refuse", "weight-zero", "weight-one"}
         The rule for a record whose pattern has fewer than three records.
 
@@ -157,8 +167,18 @@ def four_way_weights(
 
     Parameters
     ----------
-    original, radius, radius_kind, known, c, g
+    original : array_like, shape (N,) or (N, P)
+        Confidential outcome, or P outcomes, as in `pairwise_weights`.
+    radius : float or sequence of P floats
+        r above 0, as in `pairwise_weights`.
+    radius_kind : {"percentage", "absolute"}
         As in `pairwise_weights`.
+    known : array_like, shape (N,) or (N, P), table, mapping or sequence of P columns, optional
+        Public columns, as in `pairwise_weights`.
+    c : float
+        Scale of the weights, at least 0; larger = less protected.
+    g : float
+        Shift of the weights; larger = less protected.
     singletons : {"refuse", "weight-zero", "weight-one"}
         The rule for a record whose pattern has fewer than four records.
 

@@ -264,7 +264,7 @@ class _Made:
         bins = {n: np.unique(np.quantile(self.frame[n].drop_nulls(), tenths)) for n in many}
         own, other = (
             frame.select(self.frame.columns)
-            .cast(dict(self.frame.schema), strict=False)
+            .cast(self.frame.schema, strict=False)
             .with_columns(pl.col(pl.String).fill_null(""))
             for frame in (self.frame, made)
         )

@@ -67,6 +67,15 @@ def test_needs_choose_sets_of_the_plan_and_their_shares() -> None:
     assert max(crossed.size for crossed in many.cliques if crossed.groups) <= 1000
 
 
+def test_a_need_among_many_columns_has_a_larger_share():
+    many = {f"x{k}": vws.Column(model="table", levels=("0", "1")) for k in range(28)}
+    whole = vws.Schema({**schema().columns, **many})
+    table = mechanism("poor by region").workload(whole)
+    shares = dict(zip(table.names, table.weights, strict=True))
+    assert shares["poor:region"] == 32 // 3
+    assert {*shares.values()} == {1.0, 32 // 3}
+
+
 def test_even_groups_keep_codes_apart_that_are_no_numbers() -> None:
     columns = counted_columns(schema())
     assert grouping(columns["age"], ["#3"]).labels == ["0 to 2", "3 to 5", "6 to 8", "N"]

@@ -2,7 +2,8 @@
 
 "poor by region" needs the shares of the levels of `poor` within each `region`: their joint set.
 "income ~ age + sex" needs a regression: all pairs of its columns, and one set of all of them whose
-codes are joined into few groups each. Their share of the budget is `_SHARE` times the usual one.
+codes are joined into few groups each. Their share of the budget is `_SHARE` times the usual one, or
+a third of the number of columns where that is more: of many sets each has little.
 
 A share p of a group of n_g records has noise of deviation
 sigma sqrt((1 - p)^2 k_1 + p^2 k_0) / n_g, for k_1 cells of the level and k_0 others. The group as a
@@ -39,7 +40,7 @@ SURE: Final = 4.0
 MOST_EPSILON: Final = 20.0
 """The epsilon that no need may ask for."""
 
-_SHARE: Final = 3  # Times the usual one: 6 gains little for the need, and costs other columns more.
+_SHARE: Final = 3  # Times the usual one: of ten columns 6 gains little, and costs others more.
 _GROUPS: Final = (3, 2)  # Of a column; from 2 to 5 regressions come out nearly alike.
 _APART: Final = 2  # Codes beside the groups, such as missing ones.
 _MOST_CELLS: Final = 1_000
@@ -98,10 +99,11 @@ class Need:
 
     def sets(self, columns: Mapping[str, CountedColumn]) -> list[str]:
         """The sets to count, as words of `measure`."""
+        share = max(_SHARE, len(columns) // 3)
         if not self.regression:
-            return [set_word({"columns": self.columns, "share": _SHARE})]
+            return [set_word({"columns": self.columns, "share": share})]
         found = [
-            set_word({"columns": pair, "share": _SHARE})
+            set_word({"columns": pair, "share": share})
             for pair in combinations(self.columns, 2)
             if math.prod(columns[name].size for name in pair) <= MOST_OF_PAIR
         ]
@@ -110,7 +112,7 @@ class Need:
             size = math.prod(min(columns[name].size, groups + _APART) for name in self.columns)
             if size <= _MOST_CELLS:
                 cuts = {name: [f"{EVENLY}{groups}"] for name in cut}
-                return [*found, set_word({"columns": self.columns, "cuts": cuts, "share": _SHARE})]
+                return [*found, set_word({"columns": self.columns, "cuts": cuts, "share": share})]
         return found
 
     def half_width(

@@ -108,8 +108,10 @@ def exact_roundness(bought_cells: Any) -> Any:
     return wrong
 
 
-def _exact(noisy: Any, codes: Any) -> Any:
-    exact = np.bincount(codes[codes >= 0], minlength=len(noisy.counts))
+def _exact(noisy: Any, own: Any) -> Any:
+    known = own.cells >= 0
+    exact = np.bincount(own.cells[known], own.records[known], minlength=len(noisy.counts))
+    exact = exact.astype(np.int64)
     return dataclasses.replace(noisy, counts=exact)
 
 
@@ -291,6 +293,9 @@ def refused(counted: Any) -> Any:
 def without_rule_breakers(counted: Any) -> Any:
     """Records that break a rule are left out, so the number of rows tells how many there are."""
 
+    def without(tally: Any, kept: Any) -> Any:
+        return dataclasses.replace(tally, cells=tally.cells[kept], records=tally.records[kept])
+
     def wrong(table: Any, settings: Any, **more: Any) -> Any:
         found = counted(table, settings, **more)
         codes, sets = found.counted.codes, found.plan.counting.table
@@ -300,8 +305,8 @@ def without_rule_breakers(counted: Any) -> Any:
         own = dataclasses.replace(
             found.counted,
             codes=codes[kept],
-            fine={name: x[kept] for name, x in found.counted.fine.items()},
-            classes={name: x[kept] for name, x in found.counted.classes.items()},
+            fine={name: without(x, kept) for name, x in found.counted.fine.items()},
+            classes={name: without(x, kept) for name, x in found.counted.classes.items()},
         )
         outcomes = [dataclasses.replace(x, y=x.y[kept]) for x in found.outcomes]
         return dataclasses.replace(found, counted=own, outcomes=tuple(outcomes))

@@ -214,3 +214,18 @@ def test_impossible_members_take_the_values_of_the_most_similar_unit() -> None:
     back = slots.members(slots.wide.coded(wide), np.random.default_rng(1))
     assert back["pay"].tolist() == [12, 12, 700, 7, 7]  # Area and job tell more than the number.
     assert back["home"].tolist() == [1, 2, 3, 4, 4]
+
+
+def test_categories_that_make_units_impossible_stay_before_all_others() -> None:
+    both = {x: Column(model="table", levels=("0", "1"), predictors=()) for x in ("hue", "shade")}
+    own = schema(**both)
+    assert own.members is not None
+    members = {**own.members.entries, "impossible": ("job == 'a' and pay > 100",)}
+    columns = {n: x for n, x in own.columns.items() if n != "persons"}
+    slots = Slots(Schema(columns, unit="home", members=members))
+    homes: Any = [[("n", "a", "700", "0", "0")], [("s", "a", "12", "1", "1")]]
+    homes += [[("n", "b", "700", "0", "0")]] * 9
+    frame = nw.from_native(table(homes, ("area", "job", "pay", *both)), eager_only=True)
+    wide, _ = slots.widened(frame, units_by_id(frame["home"]))
+    back = slots.members(slots.wide.coded(wide), np.random.default_rng(1))
+    assert back["pay"].tolist() == [12, 12, *[700] * 9]

@@ -289,7 +289,7 @@ def counts_run(
         conversion=noise.conversion,
         public_seed=public,
         deviation_of_records=noisy.deviation_of_records * rows_of_record,
-        **({} if noisy.weighted is None else _weighted_facts(noisy.weighted, noisy.records)),
+        **({} if noisy.weighted is None else _weighted_facts(noisy.weighted)),
         predicted=quality.scores,
         kept=quality.kept,
         lost=tuple(lost),
@@ -364,16 +364,15 @@ def _facts_of_totals(
     return {**totals.figures(), "rows_apart": rows, "noise_apart": max(far, default=None)}
 
 
-def _weighted_facts(sums: WeightedSums, rows: int) -> dict[str, Any]:
-    """What a statement says of sums of weights, and of the population of so many rows."""
+def _weighted_facts(sums: WeightedSums) -> dict[str, Any]:
+    """What a statement says of sums of weights."""
     weights = {
         "column": sums.weight.column,
         "range": [sums.weight.low, sums.weight.high],
         "calibrated": sums.weight.calibrated,
         "stands_for": sums.stands_for,
     }
-    population = sums.stands_for * rows
-    return {"weights": weights, "population": population, "parts": sums.parts}
+    return {"weights": weights, "population": sums.population, "parts": sums.parts}
 
 
 def imputed_tables(

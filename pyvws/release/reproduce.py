@@ -173,8 +173,10 @@ class ReleasedCounts:
         wide = counting.schema  # Of members; else the one that was released.
         counted, pure = counting.in_cells(wide, priced), mechanism.budget.pure
         noisy = read_counts(self.counts, counted, laplace=pure)
-        if "weights" in self.privacy["counts"]:
-            noisy = noisy.by_sets
+        if (weights := self.privacy["counts"].get("weights")) is not None:
+            rows = round(self.privacy["population"] / weights["stands_for"])
+            deviation = float(self.privacy["counts"]["deviation_of_records"])
+            noisy = noisy.of_rows(rows, deviation / deviation_of(pure))
         if (totals := self.privacy["counts"].get("totals")) is not None:
             noisy = replace(noisy, totals=PublishedTotals.stated(totals, counted))
         seed = int(self.privacy["counts"]["public_seed"])

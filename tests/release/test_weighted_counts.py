@@ -106,6 +106,23 @@ def test_pages_say_that_the_data_beside_are_without_weights(written: Path) -> No
     assert "times its survey weight" not in (written / "release" / "report.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("said", "given", "counts"),
+    [("exact", {}, {"neighbours": "replace"}), ("public", {"records": N + 7}, {"delta": 0.0})],
+)
+def test_a_number_of_rows_that_is_known_stays(
+    said: str, given: dict[str, Any], counts: dict[str, Any], tmp_path: Path
+) -> None:
+    """The sums of sets move the population, and not the number of rows that others know."""
+    mechanism = vws.NoisyCounts(**{"epsilon": 1.0, "delta": 1e-5, "classes": 3, **counts})
+    made = vws.synthesize(sample(), schema=schema(**given), mechanism=mechanism, datasets=2, seed=5)
+    assert made.privacy["number_of_rows"] == said
+    assert {len(own) for own in made.datasets} == {given.get("records", N)}
+    made.write(tmp_path / "out")
+    ended = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out")])
+    assert (ended.exit_code, ended.output.count("the same bytes")) == (0, 2), ended.output
+
+
 def test_counted_figures_are_of_the_population(written: Path) -> None:
     asked = ["tabulate", str(written), "--by", "area", "--count", "--share", "poor", "--json"]
     ended = CliRunner().invoke(app, asked)

@@ -34,6 +34,7 @@ from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes
 from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
+    WeightedSums,
     bought_cells,
     bought_number,
     bought_sums,
@@ -413,10 +414,9 @@ def measured(
         noise = settled
     schema, table, finest = counting.schema, counting.table, counting.finest.columns
     fine: dict[str, FineCounts] = {}
-    row = 1.0 if sums is None else sums.parts
+    row, of_scale = 1.0 if sums is None else sums.parts, deviation_of(noise.budget.pure)
     if finest:
         sets = [of_set(name) for name in table.names]
-        of_scale = deviation_of(noise.budget.pure)
         deviation = noise.scales[of_cells(next(iter(finest)))] / row * of_scale
         cells = counting.fine_cells(most_fine_cells(number, deviation))
         fine = bought_cells(
@@ -426,10 +426,8 @@ def measured(
             lambda own, name: counting.in_fine_cells(own, cells, name),
             lambda own, name: own.classes[name],
         )
-        if sums is not None:
-            fine = {name: own.in_rows(row, of_scale) for name, own in fine.items()}
         most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets) / row)
-        schema = cells.chosen(schema, fine, most)
+        schema = cells.chosen(schema, _in_rows(fine, sums, of_scale), most)
         table = counting.in_cells(schema, priced=table.names)
 
     @cache
@@ -445,9 +443,18 @@ def measured(
 
     noisy = bought_tables(seller, noise, table, counts, records=number)
     if sums is not None:
-        sums = with_squares(sums, seller, noise, table, coded, _parts)
-        noisy = noisy.in_rows(sums).by_sets
+        sums = with_squares(sums.by_sets(noisy), seller, noise, table, coded, _parts)
+        noisy, fine = noisy.in_rows(sums), _in_rows(fine, sums, of_scale)
     return MeasuredCounts(schema, replace(noisy, totals=totals), fine, why)
+
+
+def _in_rows(
+    fine: Mapping[str, FineCounts], sums: WeightedSums | None, of_scale: float
+) -> dict[str, FineCounts]:
+    """Counts of parts of weights as rows of a dataset; others as they are."""
+    if sums is None:
+        return {**fine}
+    return {name: own.in_rows(sums.parts, of_scale) for name, own in fine.items()}
 
 
 def _parts(records: CountedRecords | CountedInSteps) -> Counts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
@@ -46,10 +47,11 @@ class WeightedSums:
     """What rows of a dataset stand for, and what sums of squared weights say of intervals.
 
     - `weight`: The weight of the schema.
-    - `population`: The noisy sum of the weights, or the public one.
+    - `population`: The noisy sum of the weights, by all sets too, or the public one.
     - `rows`: The rows m of a dataset; each stands for population / m.
     - `population_scale`: Scale of the noise of the population, in parts of the largest weight; 0
       where it is public.
+    - `sold`: The noisy sum as it was bought and its scale, in these parts; None where it is public.
     - `number_scale`: Scale of the noise of the number of records, in records; 0 without noise.
     - `squares`: Noisy sums (L,) of squared weights by the codes of each column, in squared rows.
     - `squares_scales`: Scale of their noise.
@@ -60,6 +62,7 @@ class WeightedSums:
     rows: int
     population_scale: float
     number_scale: float
+    sold: tuple[int, float] | None = None
     squares: Mapping[str, Counts] = field(default_factory=dict)
     squares_scales: Mapping[str, float] = field(default_factory=dict)
 
@@ -78,6 +81,24 @@ class WeightedSums:
         """The parts of the largest weight that a row stands for."""
         return MOST_PARTS / self.heaviest
 
+    def by_sets(self, noisy: Measurements) -> WeightedSums:
+        """With the population by the sums of all sets too, by the inverse of variances, in parts.
+
+        A set in which records have no cell says nothing of it.
+        """
+        if self.sold is None:
+            return self
+        own, scale = self.sold
+        total, precision = own * scale**-2.0, scale**-2.0
+        sums = np.add.reduceat(noisy.counts, noisy.table.offsets[:-1])
+        variances = noisy.table.possible_sizes * noisy.scales**2
+        for number, variance in zip(sums.tolist(), variances.tolist(), strict=True):
+            far = _FAR * math.sqrt(variance + scale**2) * deviation_of(noisy.laplace)
+            if abs(number - own) <= far:
+                total, precision = total + number / variance, precision + 1.0 / variance
+        found = max(1.0, total / precision) * self.weight.high / MOST_PARTS
+        return replace(self, population=found, population_scale=precision**-0.5)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurements:
@@ -92,7 +113,6 @@ class Measurements:
     - `weighted`: What the records stand for, where counts are sums of survey weights, in rows of a
       dataset.
     - `totals`: Public totals that imputed records meet.
-    - `of_all`: The noisy count of all records and its scale, where `records` is nearer by sets too.
     """
 
     table: Workload
@@ -103,7 +123,6 @@ class Measurements:
     records_scale: float = 0.0
     weighted: WeightedSums | None = None
     totals: PublishedTotals | None = None
-    of_all: tuple[int, float] | None = None
 
     @property
     def to_totals(self) -> Measurements:
@@ -116,29 +135,15 @@ class Measurements:
         """Sums of weights in parts as rows of a dataset, to the nearest one."""
         parts = weighted.parts
         return replace(
-            self,
+            self.of_rows(self.records, weighted.population_scale / parts),
             counts=np.rint(self.counts / parts).astype(np.int64),
             scales=self.scales / parts,
-            records_scale=weighted.population_scale / parts,
             weighted=weighted,
         )
 
-    @property
-    def by_sets(self) -> Measurements:
-        """The number of records by the sums of all sets too, by the inverse of variances."""
-        if not self.records_scale:
-            return self
-        found, precision = self.records * self.records_scale**-2.0, self.records_scale**-2.0
-        sums = np.add.reduceat(self.counts, self.table.offsets[:-1])
-        for number, variance in zip(
-            sums.tolist(), self.table.possible_sizes * self.scales**2, strict=True
-        ):
-            far = _FAR * (variance + self.records_scale**2) ** 0.5 * deviation_of(self.laplace)
-            if abs(number - self.records) <= far:
-                found, precision = found + number / variance, precision + 1.0 / variance
-        of_all = self.records, self.records_scale
-        records, scale = max(1, round(found / precision)), float(precision**-0.5)
-        return replace(self, records=records, records_scale=scale, of_all=of_all)
+    def of_rows(self, rows: int, scale: float) -> Measurements:
+        """With so many records; a statement's deviation gives that scale back to the bit."""
+        return replace(self, records=rows, records_scale=float(np.float32(scale)))
 
     @property
     def deviations(self) -> Floats:
@@ -186,8 +191,10 @@ class Measurements:
 
 def counts_columns(noisy: Measurements) -> dict[str, Any]:
     """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
-    table = noisy.table
-    number, scale = noisy.of_all or (noisy.records, noisy.records_scale)
+    table, weighted = noisy.table, noisy.weighted
+    number, scale = noisy.records, noisy.records_scale
+    if weighted is not None and weighted.sold is not None:
+        number, scale = round(weighted.sold[0] / weighted.parts), weighted.sold[1] / weighted.parts
     sets, cells, words, counts, scales = [OF_ALL], [0], [""], [number], [scale]
     for q, name in enumerate(table.names):
         low, high = table.offsets[q : q + 2]
@@ -334,14 +341,15 @@ def bought_sums(
     def each(own: Records) -> TalliedCells:
         return TalliedCells(np.zeros(1, dtype=np.intp), np.array([MOST_PARTS * len(parts(own))]))
 
-    number_scale = 0.0
+    number_scale, sold = 0.0, None
     if records is None:
         records = max(1, round(int(seller.counts(NUMBER, each, 1)[0]) / MOST_PARTS))
         number_scale = noise.scales[NUMBER] / MOST_PARTS
+    scale = noise.scales.get(OF_ALL, 0.0)
     if population is None:
-        total = max(1, int(seller.counts(OF_ALL, all_of, 1)[0]))
-        population = total * weight.high / MOST_PARTS
-    return WeightedSums(weight, population, records, noise.scales.get(OF_ALL, 0.0), number_scale)
+        sold = max(1, int(seller.counts(OF_ALL, all_of, 1)[0])), scale
+        population = sold[0] * weight.high / MOST_PARTS
+    return WeightedSums(weight, population, records, scale, number_scale, sold)
 
 
 def with_squares(

@@ -51,8 +51,8 @@ class NoisyCounts(MechanismBase):
     "pairs" is every pair, "triples" every three columns, "margins" each column alone, "predictors"
     each column with its predictors, and "a:b:c" one set. "auto", the default, takes margins, pairs
     or triples by the noise, the cells and the number of records, and pairs beside survey weights.
-    Its margins join columns of few levels. A set
-    with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as
+    Its margins join columns of few levels. A set with public cuts that are coarser than its
+    columns' own is "a:b/15/30", which is the same as
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups. "a:b/#3" joins the cells of b into three groups of about as many. What `needs` ask
     for is counted too, at three times the usual share, and more among many columns.

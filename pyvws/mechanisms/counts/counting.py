@@ -34,7 +34,6 @@ from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes
 from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
-    WeightedSums,
     bought_cells,
     bought_number,
     bought_sums,
@@ -427,7 +426,8 @@ def measured(
             lambda own, name: own.classes[name],
         )
         most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets) / row)
-        schema = cells.chosen(schema, _in_rows(fine, sums, of_scale), most)
+        in_rows = {name: own.in_rows(row, of_scale) for name, own in fine.items()}
+        schema = cells.chosen(schema, in_rows, most)
         table = counting.in_cells(schema, priced=table.names)
 
     @cache
@@ -444,17 +444,9 @@ def measured(
     noisy = bought_tables(seller, noise, table, counts, records=number)
     if sums is not None:
         sums = with_squares(sums.by_sets(noisy), seller, noise, table, coded, _parts)
-        noisy, fine = noisy.in_rows(sums), _in_rows(fine, sums, of_scale)
+        noisy, row = noisy.in_rows(sums), sums.parts
+        fine = {name: own.in_rows(row, of_scale) for name, own in fine.items()}
     return MeasuredCounts(schema, replace(noisy, totals=totals), fine, why)
-
-
-def _in_rows(
-    fine: Mapping[str, FineCounts], sums: WeightedSums | None, of_scale: float
-) -> dict[str, FineCounts]:
-    """Counts of parts of weights as rows of a dataset; others as they are."""
-    if sums is None:
-        return {**fine}
-    return {name: own.in_rows(sums.parts, of_scale) for name, own in fine.items()}
 
 
 def _parts(records: CountedRecords | CountedInSteps) -> Counts:

@@ -153,22 +153,27 @@ _RETURNED: Final = (
 )
 
 
-class _Sampling(NamedTuple):
+class Sampling(NamedTuple):
     """The variance of a figure by the sample, and its degrees of freedom."""
 
     variance: float
     df: float = math.inf
 
 
-class _Share(NamedTuple):
-    """A share of records drawn one by one.
+class AloneMean(NamedTuple):
+    """A mean over records drawn one by one.
 
-    `variance` is its own, and `single` sum w^2 / (sum w)^2 of the records.
+    - `mean`, `variance`: Its own.
+    - `single`: sum w^2 / (sum w)^2 of the records.
+    - `number`: The records in rows.
+    - `apart`: The variance of what it is the mean of.
     """
 
-    share: float
+    mean: float
     variance: float
     single: float
+    number: float
+    apart: float
 
 
 class _Summed(NamedTuple):
@@ -186,14 +191,15 @@ class _Summed(NamedTuple):
     def total(self) -> float:
         return float(self.numbers.sum())
 
-    def share(self, place: int) -> _Share:
+    def share(self, place: int) -> AloneMean:
         """That of a level, of records drawn one by one."""
-        total = self.total
+        total, squares, single = self.total, None, 1.0 / self.total
         share = min(max(float(self.numbers[place]) / total, 0.0), 1.0)
-        if self.squares is None:
-            return _Share(share, _of_share(share, total, None), 1.0 / total)
-        own, of_all = float(self.squares[place]), float(self.squares.sum())
-        return _Share(share, _of_share(share, total, (own, of_all)), of_all / total**2)
+        if self.squares is not None:
+            squares = float(self.squares[place]), float(self.squares.sum())
+            single = squares[1] / total**2
+        variance = _of_share(share, total, squares)
+        return AloneMean(share, variance, single, total, share * (1.0 - share))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,8 +212,8 @@ class CountedFigures:
     - `population`: Whether figures are of the population, and not of the table.
     - `squared`: The sums of squared weights, where counts are sums of weights.
     - `clusters`, `strata`: The columns of public clusters that records came in, and of their
-      strata. Figures of the population that were not counted by cluster are none. Strata alone
-      change nothing.
+      strata, or of the strata of records. Figures of the population that were not counted by
+      cluster are none.
     """
 
     tables: WholeTables
@@ -263,7 +269,8 @@ class CountedFigures:
         alone = total * share * (1.0 - share)
         if squares is not None:
             alone = max(0.0, float(squares[0]) - total * share**2)
-        if (sampling := self._sampling([(cell, 1.0)], alone)) is None:
+        of_cell = self.tables.of_labels(cell)
+        if of_cell is None or (sampling := self.sampling(of_cell, alone)) is None:
             return None
         tail = self.tails.get(summed.name, self.normal)
         own = self._figure(cell, number, variance, tail, sampling)
@@ -280,53 +287,76 @@ class CountedFigures:
         """
         summed = self._summed(cell, column, levels)
         every = summed if self.clusters is None else self._summed({}, column, levels)
+        asked = [self.tables.of_labels({column: level}) for level in levels]
         if summed is None or every is None or every.total <= 0.0:
             return None
         total, covariance = summed.total, summed.covariance
         if total <= _SURE * math.sqrt(of_total := float(covariance.sum())):
             return None
-        found = []
-        for place, level in enumerate(levels):
+        coded, found = np.array([own[column] for own in asked if own]), []
+        for place in range(len(levels)):
             own = summed.share(place)
-            slope = every.share(place).share / every.total
-            less = [({column: one}, -slope) for one in levels]
-            cells = [({column: level}, 1.0 / every.total), *less]
-            sampling = self._sampling(cells, every.share(place).variance)
-            if sampling is not None and self.clusters is not None and cell:
-                sampling = self._in_cell(sampling, cell, own, every.share(place))
+            values = np.where(coded.any(axis=0), coded[place], np.nan)
+            sampling = self.of_mean(column, values, cell, own, every.share(place))
             if sampling is None:
                 return None
             # The slope of a ratio [lumley2004].
-            noise = covariance[place, place] - 2.0 * own.share * covariance[place].sum()
-            noise = (noise + own.share**2 * of_total) / total**2
+            noise = covariance[place, place] - 2.0 * own.mean * covariance[place].sum()
+            noise = (noise + own.mean**2 * of_total) / total**2
             share = float(summed.numbers[place]) / total
             found.append(self._figure([*cell, column], share, noise, self.normal, sampling))
         return found
 
-    def _sampling(
-        self, cells: Sequence[tuple[Mapping[str, str], float]], alone: float
-    ) -> _Sampling | None:
-        """The variance of a sum over cells, at least that of records drawn one by one."""
+    def of_mean(
+        self,
+        column: str,
+        values: Floats,
+        cell: Mapping[str, str],
+        own: AloneMean,
+        every: AloneMean,
+        within: float = 0.0,
+    ) -> Sampling | None:
+        """The sampling variance of a cell's mean of `values` (L,) of a column's codes, or NaN.
+
+        `own` is that of the cell and `every` of all records. `within` is the part of its variance
+        that values within codes have. None where clusters were not counted.
+        """
+        about = own if self.clusters is None else every
+        known = {column: np.nan_to_num(values - about.mean) / about.number}
         if self.clusters is None:
-            return _Sampling(alone)
-        found = self.tables.by_cluster(self.clusters, cells, self.strata)
-        return found and _Sampling(max(alone, found.variance), found.df)
+            return self.sampling((self.tables.of_labels(cell) or {}) | known, own.variance)
+        found = self.sampling(known, every.variance, within)
+        return self._in_cell(found, cell, own, every) if cell and found else found
+
+    def sampling(
+        self, by_column: Mapping[str, Floats], alone: float, within: float = 0.0
+    ) -> Sampling | None:
+        """The variance of a sum of counts times factors of codes, and of what is `within` codes.
+
+        Between clusters it is at least that of records drawn one by one. Strata without clusters
+        take no part where they were not counted by these columns.
+        """
+        if self.clusters is not None:
+            found = self.tables.by_cluster(self.clusters, by_column, self.strata)
+            return found and Sampling(max(alone, found.variance + within), found.df)
+        strata = self.strata and self.tables.by_stratum(self.strata, by_column, self.squared)
+        return Sampling(strata if isinstance(strata, float) else alone)
 
     def _in_cell(
-        self, found: _Sampling, cell: Mapping[str, str], own: _Share, every: _Share
-    ) -> _Sampling | None:
-        """The variance of a share in a cell, by what was found of the share of every record.
+        self, found: Sampling, cell: Mapping[str, str], own: AloneMean, every: AloneMean
+    ) -> Sampling | None:
+        """The variance of a mean in a cell, by what was found of the mean of every record.
 
         A cell is as concentrated in clusters as that of its columns that is so the most.
         """
-        each = [{name: label} for name, label in cell.items()]
-        sums = [self.tables.by_cluster(str(self.clusters), [(x, 1.0)]) for x in (*each, {})]
+        each = [self.tables.of_labels({name: label}) or {} for name, label in cell.items()]
+        sums = [self.tables.by_cluster(str(self.clusters), x) for x in (*each, {})]
         known = [one.concentration for one in sums if one is not None and one.total > 0.0]
         if len(known) < len(sums):
             return None
         times = max(0.0, max(known[:-1]) - own.single) / max(known[-1] - every.single, _LEAST)
-        times *= own.share * (1.0 - own.share) / max(every.share * (1.0 - every.share), _LEAST)
-        return _Sampling(own.variance + times * (found.variance - every.variance), found.df)
+        times *= own.apart / max(every.apart, _LEAST)
+        return Sampling(own.variance + times * (found.variance - every.variance), found.df)
 
     def _figure(
         self,
@@ -334,11 +364,11 @@ class CountedFigures:
         estimate: float,
         noise: float,
         tail: float,
-        of_sample: _Sampling,
+        of_sample: Sampling,
     ) -> dict[str, float]:
         """The parts of a figure by columns, of variances of noise and sample; no end is below 0."""
         if self.tables.are_published(names):
-            noise, of_sample = 0.0, _Sampling(0.0)
+            noise, of_sample = 0.0, Sampling(0.0)
         noise, sampling = max(float(noise), 0.0), self.population * float(of_sample.variance)
         half = math.sqrt(tail**2 * noise + self.normal**2 * sampling)
         if of_sample.df < math.inf:
@@ -363,10 +393,11 @@ class CountedFigures:
         if column in cell or (name := self.tables.smallest(asked)) is None:
             return None
         table = self.tables.joined.get(name) or self.tables.barred[name]
-        chosen = [self.tables.chosen(table, {**cell, column: level}) for level in levels]
-        if any(own is None for own in chosen):
+        labels = [{**cell, **({column: level} if column else {})} for level in levels]
+        chosen = [own for own in map(self.tables.of_labels, labels) if own is not None]
+        if len(chosen) < len(levels):
             return None
-        sums = np.array(chosen)
+        sums = np.array([self.tables.factors(table, own) for own in chosen])
         numbers = (sums * table.counts).reshape(len(levels), -1).sum(axis=1)
         squares = None
         if self.squared is not None:

@@ -494,7 +494,7 @@ def _joined(
     if not sure:
         return dict.fromkeys(names, np.nan) | {"estimate": combined.estimate}
     if combined.variance > 0.0:
-        own = (float(v.mean()) / combined.variance) ** 2 / min(degrees)
+        own = (float(v.mean()) / combined.variance) ** 2 / float(degrees.min())
         combined = replace(combined, df=1.0 / (1.0 / combined.df + own) if own else combined.df)
     parts = (combined.estimate, combined.variance**0.5, combined.df, *combined.interval(level))
     return dict(zip(names, parts, strict=True))

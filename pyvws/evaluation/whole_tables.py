@@ -49,7 +49,7 @@ COLUMNS: Final = ("set", "cell", "label", "count", "scale")
 
 _FAR: Final = 40.0  # Scales: what lies beyond has a chance below 1e-17.
 _PASSES: Final = 20
-_EXACT: Final = 1e-9  # The variance of published totals in rows, nearly 0.
+_EXACT: Final = 1e-9  # The variance of published totals in rows, nearly 0, and the least.
 
 
 def noise_probabilities(
@@ -390,7 +390,8 @@ def _width_and_variance(
     """The q of an interval S - q to S + q, and the variance of the noise."""
     z, mass = noise_probabilities(scale, noise)
     at_least = np.cumsum(mass[z >= 0] + np.where(z[z >= 0] > 0, mass[z >= 0], 0.0))
-    return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), float(mass @ z**2)
+    variance = max(float(mass @ z**2), _EXACT if scale else 0.0)
+    return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), variance
 
 
 def _least_squares(

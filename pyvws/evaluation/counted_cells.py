@@ -16,24 +16,39 @@ would need counts of cluster by cell by column, which few releases have. So what
 variance of the share of all records follows to the cell, as in Kish's design effect: in proportion
 to p (1 - p), and to sum_c (W_c / W)^2 less the part of single records. W_c is the sum of weights of
 a cluster's records in the cell.
+
+Means, totals and quantiles come by synthetic rows. Their clusters differ by noise too, and datasets
+differ by it once more. So they have the variance of rows drawn one by one, and what counts of
+cluster by column have more: a code stands for the mean of its rows. A quantile has Woodruff's
+standard error, by that of the share of rows up to it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
-from narwhals.typing import IntoDataFrame
+from narwhals.typing import IntoDataFrame, IntoFrame
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.evaluation.combining_rules import OF, NoisyCells
-from pyvws.evaluation.public_cells import CellStatistic
+from pyvws.evaluation.public_cells import CellRecords, CellStatistic
+from pyvws.evaluation.survey_estimates import (
+    SurveyDesign,
+    SurveyEstimate,
+    survey_design,
+    survey_mean,
+    survey_quantile,
+    survey_total,
+)
 from pyvws.evaluation.whole_tables import SquaredWeights, WholeTables
 from pyvws.mechanisms.counts.workload import OF_ALL
+from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
 
 _SURE: Final = 4.0  # Deviations of a sum of noisy counts that shares are taken of.
@@ -269,8 +284,7 @@ class CountedFigures:
         alone = total * share * (1.0 - share)
         if squares is not None:
             alone = max(0.0, float(squares[0]) - total * share**2)
-        of_cell = self.tables.of_labels(cell)
-        if of_cell is None or (sampling := self.sampling(of_cell, alone)) is None:
+        if (sampling := self.sampling(self.tables.of_labels(cell) or {}, alone)) is None:
             return None
         tail = self.tails.get(summed.name, self.normal)
         own = self._figure(cell, number, variance, tail, sampling)
@@ -287,13 +301,13 @@ class CountedFigures:
         """
         summed = self._summed(cell, column, levels)
         every = summed if self.clusters is None else self._summed({}, column, levels)
-        asked = [self.tables.of_labels({column: level}) for level in levels]
         if summed is None or every is None or every.total <= 0.0:
             return None
         total, covariance = summed.total, summed.covariance
         if total <= _SURE * math.sqrt(of_total := float(covariance.sum())):
             return None
-        coded, found = np.array([own[column] for own in asked if own]), []
+        known = filter(None, (self.tables.of_labels({column: level}) for level in levels))
+        coded, found = np.array([own[column] for own in known]), []
         for place in range(len(levels)):
             own = summed.share(place)
             values = np.where(coded.any(axis=0), coded[place], np.nan)
@@ -404,6 +418,77 @@ class CountedFigures:
             of_cells = self.tables.squares(name, self.squared)
             squares = (sums * of_cells).reshape(len(levels), -1).sum(axis=1)
         return _Summed(name, numbers, self.tables.covariance(name, sums), squares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusteredRows:
+    """The rows of a dataset as if drawn one by one, and what was counted of their clusters.
+
+    `codes` (N,) are those of numbers as they were counted, -1 for none, by column.
+    """
+
+    counted: CountedFigures
+    rows: CellRecords
+    codes: Mapping[str, NDArray[Any]]
+    design: SurveyDesign
+
+    @classmethod
+    def read(cls, counted: CountedFigures, rows: CellRecords, table: IntoFrame) -> Self:
+        """Those of a dataset; each row stands for the same number of records."""
+        known = [own for name, own in counted.tables.columns.items() if name in rows.numbers]
+        codes = {own.name: own.read(open_frame(table))[0] for own in known}
+        design = replace(survey_design(np.ones(len(rows.cell))), squares=rows.squares)
+        return cls(counted, rows, codes, design)
+
+    def estimate(
+        self, asked: CellStatistic, point: Any, place: int, cell: Mapping[str, str]
+    ) -> SurveyEstimate | None:
+        """That of a number in a cell, which has a `place`; None where clusters were not counted."""
+        of_cell = self.counted.tables.of_labels(cell)
+        if of_cell is None or self.counted.clusters is None or asked.column not in self.codes:
+            return None
+        values, codes = self.rows.numbers[asked.column], self.codes[asked.column]
+        L = self.counted.tables.columns[asked.column].size
+        used = np.flatnonzero(np.isfinite(values) & (codes >= 0))
+        rows = used[self.rows.cell[used] == place]
+        if not len(rows):
+            return None
+        found = survey_total(values[rows], self.design, rows)
+        if asked.kind == "quantile":
+            found = survey_quantile(values[rows], point, self.design, rows)
+            values = np.where(values <= found.estimate, 1.0, 0.0)
+        number = np.bincount(codes[used], minlength=L)
+        sums = np.bincount(codes[used], values[used], minlength=L)
+        of_code = sums / np.where(number > 0, number, np.nan)
+        near, every, own = of_code[codes], self._alone(values, used), self._alone(values, rows)
+        within = every.variance - self._alone(near, used).variance
+        mean = self.counted.of_mean(asked.column, of_code, cell, own, every, within)
+        if mean is None or asked.kind == "mean":
+            return mean and SurveyEstimate(own.mean, mean.variance, mean.df)
+        if asked.kind == "quantile":
+            times = mean.variance / own.variance if own.variance else 1.0
+            squares = np.ones(len(values)) if self.rows.squares is None else self.rows.squares
+            design = replace(self.design, squares=times * squares)
+            found = survey_quantile(self.rows.numbers[asked.column][rows], point, design, rows)
+            return replace(found, df=mean.df)
+        by_column, alone = {asked.column: np.nan_to_num(of_code)}, found.variance
+        within, variance = alone - survey_total(near[used], self.design, used).variance, 0.0
+        if cell:  # As if the means of clusters did not follow their numbers of records.
+            of_count = survey_total(np.ones(len(rows)), self.design, rows)
+            by_column, alone, within = of_cell, of_count.variance, 0.0
+            variance = len(rows) ** 2 * mean.variance
+        if (total := self.counted.sampling(by_column, alone, within)) is None:
+            return None
+        variance += total.variance * (own.mean**2 if cell else 1.0)
+        stands_for = float(self.rows.weights[0])
+        return SurveyEstimate(stands_for * found.estimate, stands_for**2 * variance, total.df)
+
+    def _alone(self, values: Floats, rows: NDArray[np.intp]) -> AloneMean:
+        """The mean of the values (N,) in some rows, as if these were drawn one by one."""
+        found, number = survey_mean(values[rows], self.design, rows), float(len(rows))
+        squares = number if self.design.squares is None else float(self.design.squares[rows].sum())
+        apart = float(np.var(values[rows]))
+        return AloneMean(found.estimate, found.variance, squares / number**2, number, apart)
 
 
 def are_measured(columns: Sequence[str], sets: Iterable[str]) -> bool:

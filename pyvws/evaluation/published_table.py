@@ -23,7 +23,6 @@ from narwhals.typing import IntoFrame
 
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import UsageError
-from pyvws.evaluation.clustered_rows import ClusteredRows
 from pyvws.evaluation.combining_rules import (
     Combined,
     CombiningRule,
@@ -33,7 +32,7 @@ from pyvws.evaluation.combining_rules import (
     combine,
     rule_named,
 )
-from pyvws.evaluation.counted_cells import CountedFigures
+from pyvws.evaluation.counted_cells import ClusteredRows, CountedFigures
 from pyvws.evaluation.laplace_table import (
     Weighing,
     laplace_figures,

@@ -323,6 +323,16 @@ class WholeTables(NamedTuple):
             covariance += part @ part.T / (self.weights[own] * repeated**2)
         return covariance
 
+    def _with_factors(
+        self, column: str, by_column: Mapping[str, Floats]
+    ) -> tuple[str, int, Floats] | None:
+        """The whole table with all these columns, the axis of the first, and each cell's factor."""
+        name = self.smallest({column, *by_column})
+        if name is None or name not in self.joined:
+            return None
+        table = self.joined[name]
+        return name, table.columns.index(column), self.factors(table, by_column)
+
     def by_cluster(
         self, column: str, by_column: Mapping[str, Floats], strata: str | None = None
     ) -> ClusterSum | None:
@@ -330,15 +340,12 @@ class WholeTables(NamedTuple):
 
         None where no whole table has them, or clusters by strata, and for a cluster alone.
         """
-        name = self.smallest({column, *by_column})
-        if name is None or name not in self.joined:
+        if (found := self._with_factors(column, by_column)) is None:
             return None
-        table = self.joined[name]
-        axis, C = table.columns.index(column), table.counts.shape[table.columns.index(column)]
-        if C < 2:
+        name, axis, factors = found
+        sums = _by_code(self.joined[name].counts * factors, axis)
+        if (C := len(sums)) < 2:
             return None
-        factors = self.factors(table, by_column)
-        sums = _by_code(table.counts * factors, axis)
         home = np.zeros(C, dtype=np.intp)
         if strata is not None:
             of_both = self.smallest({column, strata})
@@ -365,11 +372,10 @@ class WholeTables(NamedTuple):
 
         None where no whole table has them. A stratum has the records that its squares say.
         """
-        name = self.smallest({strata, *by_column})
-        if name is None or name not in self.joined:
+        if (found := self._with_factors(strata, by_column)) is None:
             return None
+        name, axis, factors = found
         table = self.joined[name]
-        axis, factors = table.columns.index(strata), self.factors(table, by_column)
         squares = table.counts if squared is None else self.squares(name, squared)
         each = [factors * self.factors(table, {strata: x}) for x in np.eye(factors.shape[axis])]
         noise = np.diag(self.covariance(name, np.array(each)))

@@ -46,6 +46,8 @@ RUNS: Final[list[dict[str, Any]]] = [
 KINDS: Final = ("margin", "measured pair", "strong pair", "triple", "regression")
 _BY: Final = {"tabulate": ("fits", "counted"), "datasets": ("fits",)}
 _SCORED: Final = 2  # Datasets of a database.
+_OF_FAMILIES: Final = {"datasets": 5}  # Their fits take long,
+_MOST: Final = 7_634  # so of no more records.
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ def run(
 ) -> RecordsStudy:
     """Draw so many databases for each row, and make datasets under a model of `NoisyCounts`.
 
-    Under "conditionals" a column has the few predictors of the file's conditional tables. Raises
-    InputError for a file without the columns.
+    Under "conditionals" a column has the few predictors of the file's conditional tables, and rows
+    have fewer datasets. Raises InputError for a file without the columns.
     """
     whole_number(databases, "databases", least=1)
     families = choice(model, "model", COUNT_MODELS) == "conditionals"
@@ -84,13 +86,15 @@ def run(
     codes, _ = table.read(nw.from_native(frame, eager_only=True))
     population = Population(schema, codes, np.full(len(codes), 1.0 / len(codes)))
     truth = [regression_of(_frame(table, codes), name)[0] for name in REGRESSIONS]
-    rows = []
+    rows, own_settings = [], {**SETTINGS, **(_OF_FAMILIES if families else {})}
     for number, each in enumerate(RUNS):
+        if families and each["n"] > _MOST:
+            continue
         held: dict[tuple[str, ...], list[float]] = {}
         scores = []
         for one in range(databases):
             stream = np.random.SeedSequence([seed, number, one])
-            own = Database.drawn(SETTINGS, population, table, each, stream)
+            own = Database.drawn(own_settings, population, table, each, stream)
             for row in own.coverage(SETTINGS, population, table):
                 place = (row["method"], row["of"], row["kind"])
                 held.setdefault(place, []).append(row["within"])

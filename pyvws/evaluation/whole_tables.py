@@ -370,7 +370,8 @@ class WholeTables(NamedTuple):
     ) -> float | None:
         """The variance of a sum of counts times factors, of records drawn in each stratum.
 
-        None where no whole table has them. A stratum has the records that its squares say.
+        None where no whole table has them. A stratum has as many records as rows, or as Kish's
+        number where this is larger, which is never above the true one.
         """
         if (found := self._with_factors(strata, by_column)) is None:
             return None
@@ -379,7 +380,8 @@ class WholeTables(NamedTuple):
         squares = table.counts if squared is None else self.squares(name, squared)
         each = [factors * self.factors(table, {strata: x}) for x in np.eye(factors.shape[axis])]
         noise = np.diag(self.covariance(name, np.array(each)))
-        n = _by_code(table.counts, axis) ** 2 / np.maximum(1.0, _by_code(squares, axis))
+        n = _by_code(table.counts, axis)
+        n = n * np.maximum(1.0, n / np.maximum(1.0, _by_code(squares, axis)))
         apart = _by_code(table.counts * factors, axis) ** 2 - noise
         of_each = _by_code(squares * factors**2, axis) - apart / np.maximum(1.0, n)
         return max(0.0, float((n / np.maximum(1.0, n - 1.0) * of_each).sum()))

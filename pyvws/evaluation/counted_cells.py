@@ -17,10 +17,9 @@ variance of the share of all records follows to the cell, as in Kish's design ef
 to p (1 - p), and to sum_c (W_c / W)^2 less the part of single records. W_c is the sum of weights of
 a cluster's records in the cell.
 
-Means, totals and quantiles come by synthetic rows. Their clusters differ by noise too, and datasets
-differ by it once more. So they have the variance of rows drawn one by one, and what counts of
-cluster by column have more: a code stands for the mean of its rows. A quantile has Woodruff's
-standard error, by that of the share of rows up to it.
+Means, totals and quantiles are those of synthetic rows, whose clusters and datasets both differ by
+noise. So they have the variance of rows drawn one by one, and what counts of cluster by column have
+more: a code stands for the mean of its rows. Of a quantile it is that of the share up to it.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def counted_cells(
     own = totals if of == OF[0] or squares is None else ()
     tables = WholeTables.read(counts, noise, schema, level=level, totals=own)
     stands_for: float = 1 if squares is None else squares.stands_for
-    columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
+    columns: dict[str, list[Any]] = {name: [] for name in _PARTS}
     noisy = tables.joined
     of_squares = {k: tables.squares(k, squares) for k in noisy} if squares else {}
     total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
@@ -149,7 +148,7 @@ def counted_cells(
             *(stands_for * max(0, found - half), stands_for * max(0, found + half)),
             *(share, max(0.0, ends[0]), max(0.0, ends[1])),
         )
-        for column, value in zip(_RETURNED, row, strict=True):
+        for column, value in zip(_PARTS, row, strict=True):
             columns[column].append(value)
     return columns
 
@@ -162,10 +161,7 @@ def _of_share(share: float, total: float, squares: tuple[float, float] | None) -
     return max(0.0, (1.0 - 2.0 * share) * of_cell + share**2 * of_all) / total**2
 
 
-_RETURNED: Final = (
-    *("set", "label", "count", "lower", "upper"),
-    *("share", "share_lower", "share_upper"),
-)
+_PARTS: Final = ("set", "label", "count", "lower", "upper", "share", "share_lower", "share_upper")
 
 
 class Sampling(NamedTuple):
@@ -176,12 +172,9 @@ class Sampling(NamedTuple):
 
 
 class AloneMean(NamedTuple):
-    """A mean over records drawn one by one.
+    """A mean over records drawn one by one, so many in rows; `apart` is the variance of a record.
 
-    - `mean`, `variance`: Its own.
-    - `single`: sum w^2 / (sum w)^2 of the records.
-    - `number`: The records in rows.
-    - `apart`: The variance of what it is the mean of.
+    `variance` is its own, and `single` sum w^2 / (sum w)^2 of the records.
     """
 
     mean: float
@@ -289,8 +282,7 @@ class CountedFigures:
         tail = self.tails.get(summed.name, self.normal)
         own = self._figure(cell, number, variance, tail, sampling)
         times = 1.0 if self.squared is None else self.squared.stands_for
-        scaled = ("estimate", "standard_error", "lower", "upper")
-        return [own | {part: times * own[part] for part in scaled}]
+        return [{part: x if part == "df" else times * x for part, x in own.items()}]
 
     def _shares(
         self, cell: Mapping[str, str], column: str, levels: Sequence[str]
@@ -447,8 +439,8 @@ class ClusteredRows:
         of_cell = self.counted.tables.of_labels(cell)
         if of_cell is None or self.counted.clusters is None or asked.column not in self.codes:
             return None
-        values, codes = self.rows.numbers[asked.column], self.codes[asked.column]
-        L = self.counted.tables.columns[asked.column].size
+        numbers, codes = self.rows.numbers[asked.column], self.codes[asked.column]
+        values, L = numbers, self.counted.tables.columns[asked.column].size
         used = np.flatnonzero(np.isfinite(values) & (codes >= 0))
         rows = used[self.rows.cell[used] == place]
         if not len(rows):
@@ -457,8 +449,7 @@ class ClusteredRows:
         if asked.kind == "quantile":
             found = survey_quantile(values[rows], point, self.design, rows)
             values = np.where(values <= found.estimate, 1.0, 0.0)
-        number = np.bincount(codes[used], minlength=L)
-        sums = np.bincount(codes[used], values[used], minlength=L)
+        number, sums = (np.bincount(codes[used], x, L) for x in (None, values[used]))
         of_code = sums / np.where(number > 0, number, np.nan)
         near, every, own = of_code[codes], self._alone(values, used), self._alone(values, rows)
         within = every.variance - self._alone(near, used).variance
@@ -469,19 +460,28 @@ class ClusteredRows:
             times = mean.variance / own.variance if own.variance else 1.0
             squares = np.ones(len(values)) if self.rows.squares is None else self.rows.squares
             design = replace(self.design, squares=times * squares)
-            found = survey_quantile(self.rows.numbers[asked.column][rows], point, design, rows)
-            return replace(found, df=mean.df)
-        by_column, alone = {asked.column: np.nan_to_num(of_code)}, found.variance
-        within, variance = alone - survey_total(near[used], self.design, used).variance, 0.0
-        if cell:  # As if the means of clusters did not follow their numbers of records.
-            of_count = survey_total(np.ones(len(rows)), self.design, rows)
-            by_column, alone, within = of_cell, of_count.variance, 0.0
-            variance = len(rows) ** 2 * mean.variance
-        if (total := self.counted.sampling(by_column, alone, within)) is None:
-            return None
-        variance += total.variance * (own.mean**2 if cell else 1.0)
-        stands_for = float(self.rows.weights[0])
-        return SurveyEstimate(stands_for * found.estimate, stands_for**2 * variance, total.df)
+            return replace(survey_quantile(numbers[rows], point, design, rows), df=mean.df)
+        alone, of_near = (survey_total(x[used], self.design, used) for x in (values, near))
+        known = {asked.column: np.nan_to_num(of_code)}
+        total = self.counted.sampling(known, alone.variance, alone.variance - of_near.variance)
+        if cell and total:  # Means of clusters follow their numbers as in all records.
+            whole = self.counted.of_mean(asked.column, of_code, {}, every, every, within)
+            parts = self._of_product(of_cell, own, mean), self._of_product({}, every, whole)
+            if not all(parts):
+                return None
+            total = total._replace(variance=total.variance * parts[0] / parts[1])
+        w = float(self.rows.weights[0])
+        return total and SurveyEstimate(w * found.estimate, w**2 * total.variance, total.df)
+
+    def _of_product(
+        self, by_column: Mapping[str, Floats], own: AloneMean, mean: Sampling | None
+    ) -> float:
+        """The variance of a number of records times their mean, as if apart; 0 if not counted."""
+        alone = own.single * own.number**2 * (1.0 - own.number / len(self.rows.cell))
+        count = self.counted.sampling(by_column, alone)
+        if count is None or mean is None:
+            return 0.0
+        return own.mean**2 * count.variance + own.number**2 * mean.variance
 
     def _alone(self, values: Floats, rows: NDArray[np.intp]) -> AloneMean:
         """The mean of the values (N,) in some rows, as if these were drawn one by one."""

@@ -212,7 +212,7 @@ def test_means_totals_and_quantiles_count_noise_once() -> None:
     for seed in range(80):
         cells = noisy(paid(seed, per=200, apart=0.1), 32.0, rng, PAID)
         made = drawn(cells, 32.0, rng)
-        found.append(of_numbers(made, cells) + of_numbers(made, cells, by="area", total=()))
+        found.append(of_numbers(made, cells) + of_numbers(made, cells, by="area", quantile=None))
     for several in zip(*found, strict=True):
         varies = np.var([own.estimate for own in several])
         ratio = np.mean([own.standard_error**2 for own in several]) / varies

@@ -2,7 +2,8 @@
 
 Classes have whole numbers of records by their shares, and codes whole numbers in a class. Records
 join the codes of a class at random. Then codes are swapped within classes, so that the counts of
-all pairs of columns come near to those that the fit expects. So a file has about the errors of the
+all pairs of columns come near to those that the fit expects, and none to what rules bar. The few
+records that still break a rule get a code that it leaves. So a file has about the errors of the
 fit alone, while a draw of a posterior has those of the draw too. Columns that tables give follow.
 """
 
@@ -16,17 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, fitted_classes
 from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
 from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.skips import barred_pairs
 from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
-from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
+from pyvws.mechanisms.counts.whole_records import recoded, swapped, whole_numbers
+from pyvws.mechanisms.counts.workload import Workload
 
 AT_ONCE: Final = 1 << 22
 """Records that are made together: more take small codes, part by part."""
 
 _PASSES: Final = 4  # Of swaps over all records,
+_BARRED: Final = 1e9  # Records that pairs which rules bar have too many, as swaps see it.
 _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
 
@@ -106,7 +111,7 @@ def best_records(
     """Codes (n, K) of so many records of a fit, in a random order.
 
     Only pairs of codes in `near` (sum of L, sum of L) come near to what is expected, all without.
-    Triples come near to their counts in `towards`.
+    Triples come near to their counts in `towards`, and no record breaks a rule of its columns.
     """
     ends = np.rint(np.cumsum(fitted.shares) / fitted.shares.sum() * records).astype(np.int64)
     start = np.append(0, ends)
@@ -128,8 +133,38 @@ def best_records(
             gap[offsets[k] : offsets[k + 1], offsets[j] : offsets[j + 1]] -= pair.T
     if near is not None:
         gap = np.where(near, gap, 0.0)
+    if towards is not None:
+        gap[barred_pairs(towards.table.columns, towards.table.skips)] = -_BARRED
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
     swapped(x, start, gap, offsets, np.arange(len(sizes)), passes, rng)
     if towards is not None:
         swapped_towards(x, start, towards, rng)
+        _keep_rules(x, gap, offsets, towards.table, rng)
     return x[rng.permutation(records)]
+
+
+def _keep_rules(
+    x: Codes,
+    gap: Floats,
+    offsets: NDArray[np.int64],
+    table: Workload,
+    rng: np.random.Generator,
+) -> None:
+    """Give records x (n, K) that break a rule the code that it leaves whose pairs lack most.
+
+    Rules read columns in front of their own, so one pass is enough. Records that rules leave no
+    code become like others.
+    """
+    codes, lost = table.by_name(x), np.zeros(len(x), dtype=np.bool_)
+    for k, (name, column) in enumerate(table.columns.items()):
+        if (skip := table.skips.get(name)) is None:
+            continue
+        broken = np.flatnonzero(~skip.keeps(codes, codes[name]))
+        left = skip.allowed(skip.rows.cells(codes)[broken], column.size)
+        some = left.any(axis=1)
+        lost[broken[~some]] = True
+        recoded(x, broken[some], k, left[some], gap, offsets)
+    if lost.any():
+        if lost.all():
+            raise InputError.by("counts-rules-leave-none")
+        x[lost] = x[rng.choice(np.flatnonzero(~lost), lost.sum())]

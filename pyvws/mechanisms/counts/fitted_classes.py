@@ -11,11 +11,11 @@ with the shares w_k of the column's noisy margin. Here a is a fifth of the numbe
 more columns leave more noise in each count. Its cost follows the cells and the classes, and
 not the records.
 
-Where rules bar codes a class lies within one pattern of `rule_patterns`, so none of its records
-breaks a rule. Several fits begin at random, and their mean is the model: it stands nearer to the
-truth than the best of them. A `Further` prior, such as a public table's, adds slopes of its own.
-Few classes cannot hold a strong diagonal. So of each pair of columns
-the part of its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
+Where rules bar codes a class lies within one pattern of `rule_patterns`. Cells that further rules
+make impossible count as a measured 0. Several fits begin at random, and their mean is the model: it
+stands nearer to the truth than the best of them. A `Further` prior, such as a public table's, adds
+slopes of its own. Few classes cannot hold a strong diagonal. So of each pair of columns the part of
+its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
 (gap / deviation)^2 that is the share 1 - C / X of the gap, as James and Stein have it, where C is
 what noise hardly exceeds. Of the rest the covariance z of both columns' ranks, in deviations, keeps
 the share 1 - 1 / z^2: a tie along both orders shows there when all cells together hide it. The fit
@@ -167,8 +167,9 @@ class PenalisedCounts:
         self.place = {name: k for k, name in enumerate(noisy.table.columns)}
         self.prior = _PRIOR * len(self.sizes)
         power = 1.0 if noisy.laplace else 2.0
-        self.weights = np.repeat(noisy.scales**-power, noisy.table.sizes) * noisy.table.possible
+        self.weights = np.repeat(noisy.scales**-power, noisy.table.sizes)
         self.square = np.zeros((self.offsets[-1], self.offsets[-1]))
+        self.known = np.zeros_like(self.square)  # With cells that rules make impossible.
         self.precision = np.zeros_like(self.square)
         self.gap, self.slope = np.empty_like(self.square), np.empty_like(self.square)
         self.others: list[tuple[Clique, Floats, Floats]] = []
@@ -182,7 +183,9 @@ class PenalisedCounts:
             if is_pair(crossed):
                 a, b = (self._codes(name) for name in crossed.columns)
                 self.square[a, b], self.square[b, a] = S, S.T
-                self.precision[a, b], self.precision[b, a] = weights, weights.T
+                self.known[a, b], self.known[b, a] = weights, weights.T
+                measured = weights * noisy.table.possible[own].reshape(shape)
+                self.precision[a, b], self.precision[b, a] = measured, measured.T
             if not (self.in_square and is_pair(crossed)):
                 self.others.append((crossed, S, weights))
 
@@ -209,7 +212,6 @@ class PenalisedCounts:
     def patterns(self) -> tuple[NDArray[np.bool_], Floats]:
         """The patterns (P, sum of L) of codes that rules leave, and their shares (P,)."""
         patterns = rule_patterns(self.table.columns, self.table.skips)
-        assert patterns is not None
         return patterns, _shares_of_patterns(patterns, self.margins, self.offsets)
 
     def start(self, classes: int, rng: np.random.Generator) -> Logits:
@@ -247,7 +249,7 @@ class PenalisedCounts:
         if self.in_square:
             gap = np.matmul((phi * (n * pi)[:, None]).T, phi, out=self.gap)
             gap -= self.square
-            loss, slope = self._loss(gap, self.precision, self.slope)
+            loss, slope = self._loss(gap, self.known, self.slope)
             by_code = phi @ slope
             of_class, loss = 0.5 * (phi * by_code).sum(axis=1), 0.5 * loss
         for crossed, S, weights in self.others:

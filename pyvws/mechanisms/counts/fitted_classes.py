@@ -51,9 +51,9 @@ _PRIOR: Final = 0.2  # Records that the prior adds to each class, for each colum
 _SPREAD: Final = 0.5  # Of the logits that a fit begins with.
 _SMOOTH: Final = 0.2  # Scales of the noise within which Laplace's log density is round.
 _OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
+_RAKED: Final = 20  # Passes over the margins that patterns are raked to.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
 _FEW: Final = 10  # The square of all codes has so many times the cells of the few pairs in it.
-_NONE: Final = -np.inf  # The logit of a code that rules bar.
 MOST_CELLS: Final = 200_000
 """Cells of the sets that are no plain pairs, at most, for a fit."""
 
@@ -209,26 +209,22 @@ class PenalisedCounts:
         return int(np.clip(wanted, _LEAST_STEPS, _MOST_STEPS))
 
     @cached_property
-    def patterns(self) -> tuple[NDArray[np.bool_], Floats]:
-        """The patterns (P, sum of L) of codes that rules leave, and their shares (P,)."""
+    def patterns(self) -> tuple[Floats, Floats]:
+        """The shares (P,) of the patterns that rules leave, and of their codes (P, sum of L)."""
         patterns = rule_patterns(self.table.columns, self.table.skips)
-        return patterns, _shares_of_patterns(patterns, self.margins, self.offsets)
+        return _under_rules(patterns, self.margins, self.offsets)
 
     def start(self, classes: int, rng: np.random.Generator) -> Logits:
         """Where a fit begins: classes of each pattern by its share, near the margins."""
-        (patterns, share), margins = self.patterns, self.margins
+        share, codes = self.patterns
         number = np.maximum(1, np.rint(classes * share)).astype(np.intp)
-        left = np.repeat(patterns, number, axis=0)
-        logits = np.log(margins) + _SPREAD * rng.standard_normal(left.shape)
+        prior = np.repeat(codes, number, axis=0)
+        with np.errstate(divide="ignore"):
+            logits = np.log(prior) + _SPREAD * rng.standard_normal(prior.shape)
         shares = np.log(np.repeat(share / number, number)) + _SPREAD * rng.standard_normal(
-            len(left)
+            len(prior)
         )
-        prior = (
-            left
-            * margins
-            / self._by_code(np.add.reduceat(left * margins, self.offsets[:-1], axis=1))
-        )
-        return Logits(shares, np.where(left, logits, _NONE), prior)
+        return Logits(shares, logits, prior)
 
     def profiles(self, logits: Floats) -> Floats:
         """The shares (H, sum of L) of codes with those logits, which add up to 1 in a column."""
@@ -377,16 +373,21 @@ def on_simplex(counts: Floats, total: float) -> Floats:
     return np.maximum(counts - over[np.flatnonzero(falling > over)[-1]], 0.0)
 
 
-def _shares_of_patterns(
+def _under_rules(
     patterns: NDArray[np.bool_], margins: Floats, offsets: NDArray[np.intp]
-) -> Floats:
-    """The shares (P,) of patterns, by each column's margin given what the ones before it leave."""
-    shares = np.ones(len(patterns))
-    for low, high in pairwise(offsets):
-        before = np.zeros(len(patterns), dtype=np.intp)
-        if low:
-            before = np.unique(patterns[:, :low], axis=0, return_inverse=True)[1].ravel()
-        first = np.unique(patterns[:, :high], axis=0, return_index=True)[1]
-        mass = (patterns[:, low:high] * margins[low:high]).sum(axis=1)
-        shares *= mass / np.bincount(before[first], mass[first])[before]
-    return shares
+) -> tuple[Floats, Floats]:
+    """The shares (P,) of patterns, and of their codes (P, sum of L), that have these margins.
+
+    Beside the rules columns are independent, as far as the margins leave them so.
+    """
+    shares, codes = np.ones(len(patterns)), patterns * margins
+    for passed in range(_RAKED):
+        for low, high in pairwise(offsets):
+            own = codes[:, low:high]
+            if passed:
+                own *= margins[low:high] / np.maximum(shares @ own, 1e-300)
+            mass = own.sum(axis=1)
+            own /= mass[:, None]
+            shares *= mass
+        shares /= shares.sum()
+    return shares, codes

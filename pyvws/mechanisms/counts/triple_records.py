@@ -25,7 +25,6 @@ from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.privacy.budget import deviation_of
 
-_BARRED: Final = 1e9  # Records that cells have too many which rules bar.
 _PASSES: Final = 8  # Of swaps over all records,
 _LEAST: Final = 2  # and fewer, but two, of more records than
 _MANY: Final = 50_000  # these.
@@ -140,7 +139,7 @@ def swapped_towards(
         apart = np.where(table.possible[own], noisy.counts[own] - counts[own], 0.0)
         squares = np.asarray((apart**2).sum() / noisy.deviations[q] ** 2)
         likely = most_by_chance(table.possible[own].sum(), noisy.laplace)
-        gap[own] = kept_of_gap(likely, squares) * apart - _BARRED * ~table.possible[own]
+        gap[own] = kept_of_gap(likely, squares) * apart
     if triples:
         _swap(x, start, gap, first, steps, _passes(len(x)), rng)
 

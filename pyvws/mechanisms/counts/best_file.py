@@ -24,7 +24,7 @@ from pyvws.mechanisms.counts.given_records import with_given, within_reach, with
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import barred_pairs
 from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
-from pyvws.mechanisms.counts.whole_records import recoded, swapped, whole_numbers
+from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import Workload
 
 AT_ONCE: Final = 1 << 22
@@ -32,6 +32,7 @@ AT_ONCE: Final = 1 << 22
 
 _PASSES: Final = 4  # Of swaps over all records,
 _BARRED: Final = 1e9  # Records that pairs which rules bar have too many, as swaps see it.
+_HARDLY: Final = 1e-9  # A code's share in a class that lacks it, where rules leave no other.
 _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
 
@@ -139,18 +140,18 @@ def best_records(
     swapped(x, start, gap, offsets, np.arange(len(sizes)), passes, rng)
     if towards is not None:
         swapped_towards(x, start, towards, rng)
-        _keep_rules(x, gap, offsets, towards.table, rng)
+        _keep_rules(x, np.repeat(np.arange(len(ends)), np.diff(start)), fitted, towards.table, rng)
     return x[rng.permutation(records)]
 
 
 def _keep_rules(
     x: Codes,
-    gap: Floats,
-    offsets: NDArray[np.int64],
+    of_class: NDArray[np.intp],
+    fitted: FittedClasses,
     table: Workload,
     rng: np.random.Generator,
 ) -> None:
-    """Give records x (n, K) that break a rule the code that it leaves whose pairs lack most.
+    """Draw codes that rules leave for the records x (n, K) that break them, by their class (n,).
 
     Rules read columns in front of their own, so one pass is enough. Records that rules leave no
     code become like others.
@@ -161,10 +162,11 @@ def _keep_rules(
             continue
         broken = np.flatnonzero(~skip.keeps(codes, codes[name]))
         left = skip.allowed(skip.rows.cells(codes)[broken], column.size)
-        some = left.any(axis=1)
-        lost[broken[~some]] = True
-        recoded(x, broken[some], k, left[some], gap, offsets)
+        own = slice(*fitted.offsets[k : k + 2])
+        likely = left * (fitted.profiles[of_class[broken], own] + _HARDLY)
+        x[broken, k] = np.argmax(likely / rng.standard_exponential(likely.shape), axis=1)
+        lost[broken] |= ~left.any(axis=1)
+    if lost.all() and len(x):
+        raise InputError.by("counts-rules-leave-none")
     if lost.any():
-        if lost.all():
-            raise InputError.by("counts-rules-leave-none")
         x[lost] = x[rng.choice(np.flatnonzero(~lost), lost.sum())]

@@ -91,37 +91,3 @@ def swapped(
                                 gap[second, first] += more
                     x[i, k], x[j, k] = x[j, k], x[i, k]
     return done
-
-
-@kernel
-def recoded(
-    x: NDArray[np.int32],
-    records: Places,
-    k: int,
-    left: NDArray[np.bool_],
-    gap: Floats,
-    offsets: Places,
-) -> None:
-    """Give `records` (M,) of x (n, K) the code of column k, of those `left` (M, L), that fits best.
-
-    That is the one whose pairs with the record's other codes lack most. `gap` is as of `swapped`.
-    """
-    for r in range(len(records)):
-        own = x[records[r]]
-        best, most = -1, 0.0
-        for c in range(left.shape[1]):
-            lack = 0.0
-            for other in range(len(own)):
-                if other != k:
-                    lack += gap[offsets[k] + c, offsets[other] + own[other]]
-            if left[r, c] and (best < 0 or lack > most):
-                best, most = c, lack
-        a, b = offsets[k] + own[k], offsets[k] + best
-        for other in range(len(own)):
-            if other != k:
-                u = offsets[other] + own[other]
-                gap[a, u] += 1.0
-                gap[u, a] += 1.0
-                gap[b, u] -= 1.0
-                gap[u, b] -= 1.0
-        own[k] = best

@@ -14,12 +14,14 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
+from pyvws.mechanisms.counts import best_file as best_files
+from pyvws.mechanisms.counts import fitted_classes as fits
 from pyvws.mechanisms.counts import given_records, skips, triple_records
 from pyvws.mechanisms.counts.best_file import best_file, best_records
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.skips import rule_patterns
+from pyvws.mechanisms.counts.skips import barred_pairs, rule_patterns
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import workload
 from pyvws.posterior.cell_family import CountedTable
@@ -97,17 +99,62 @@ def test_a_fit_of_exact_counts_has_them_and_its_file_too() -> None:
     )
 
 
-def test_patterns_hold_all_records_that_rules_leave_and_no_other() -> None:
+def _every() -> tuple[np.ndarray, np.ndarray]:
+    """All combinations of codes, and whether rules leave each."""
     table = workload(_SCHEMA, _SETS)
-    patterns = rule_patterns(table.columns, table.skips)
-    assert patterns is not None
     sizes = [column.size for column in table.columns.values()]
     every = np.array([*np.ndindex(*sizes)], dtype=np.int32)
     codes = table.by_name(every)
     kept = np.all([skip.keeps(codes, codes[name]) for name, skip in table.skips.items()], axis=0)
+    return every, kept
+
+
+@pytest.mark.parametrize(("most", "only"), [(64, True), (3, False), (1, False)])
+def test_patterns_hold_all_records_that_rules_leave_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, most: int, only: bool
+) -> None:
+    monkeypatch.setattr(skips, "_MOST_PATTERNS", most)
+    table, (every, kept) = workload(_SCHEMA, _SETS), _every()
+    patterns = rule_patterns(table.columns, table.skips)
+    assert len(patterns) <= most
+    sizes = [column.size for column in table.columns.values()]
     places = every + np.append(0, np.cumsum(sizes)[:-1])
     within = patterns[:, places].all(axis=2).sum(axis=0)
-    assert (within == kept).all()
+    assert (within[kept] == 1).all()
+    assert ((within == kept).all()) == only
+
+
+def test_barred_pairs_are_those_of_no_record_that_one_rule_leaves() -> None:
+    table, (every, _) = workload(_SCHEMA, _SETS), _every()
+    sizes = [column.size for column in table.columns.values()]
+    places = every + np.append(0, np.cumsum(sizes)[:-1])
+    barred = barred_pairs(table.columns, table.skips)
+    found, codes, names = np.zeros_like(barred), table.by_name(every), [*table.columns]
+    for name, skip in table.skips.items():
+        kept = skip.keeps(codes, codes[name])
+        for parent in skip.rows.columns:
+            pair = places[:, [names.index(parent), names.index(name)]]
+            there = {(a, b) for a, b in pair[kept].tolist()}
+            for a, b in {(a, b) for a, b in pair.tolist()} - there:
+                found[a, b] = found[b, a] = True
+    assert (barred == found).all()
+    assert barred.any()
+
+
+@given(seed=st.integers(0, 10**6))
+def test_patterns_have_the_margins_of_records_under_the_rules(seed: int) -> None:
+    table, (every, kept) = workload(_SCHEMA, _SETS), _every()
+    sizes = [column.size for column in table.columns.values()]
+    offsets = np.append(0, np.cumsum(sizes))
+    ones = np.zeros((kept.sum(), offsets[-1]))
+    np.put_along_axis(ones, every[kept] + offsets[:-1], 1.0, axis=1)
+    margins = np.random.default_rng(seed).dirichlet(np.ones(len(ones))) @ ones
+    patterns = rule_patterns(table.columns, table.skips)
+    shares, codes = fits._under_rules(patterns, margins, offsets)
+    assert shares @ codes == pytest.approx(margins, abs=0.02)
+    assert shares.sum() == pytest.approx(1.0)
+    assert np.add.reduceat(codes, offsets[:-1], axis=1) == pytest.approx(1.0)
+    assert not codes[~patterns].any()
 
 
 @given(seed=st.integers(0, 10**6), H=st.integers(1, 12), n=st.integers(1, 300))
@@ -214,6 +261,43 @@ def test_more_patterns_codes_and_cells_than_a_fit_takes_have_records(
         for ruled, skip in table.skips.items():
             assert skip.keeps(by_name, by_name[ruled]).all()
         assert np.abs(table.counts(codes) - table.counts(x)).mean() < 0.02 * len(x)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("laplace", [False, True])
+def test_rules_beyond_the_patterns_are_kept_and_cost_little(
+    monkeypatch: pytest.MonkeyPatch, laplace: bool, several: bool
+) -> None:
+    x, noisy = _records(), _noisy(_records(), 20.0, laplace)
+    off = []
+    for most in (64, 1):
+        monkeypatch.setattr(skips, "_MOST_PATTERNS", most)
+        made = best_file(noisy, classes=8, seed=1)
+        if several:
+            made = drawn_fits(noisy, datasets=2, classes=8, seed=1)
+        for codes in made.codes:
+            by_name = noisy.table.by_name(codes)
+            for ruled, skip in noisy.table.skips.items():
+                assert skip.keeps(by_name, by_name[ruled]).all()
+        gaps = [noisy.table.counts(codes) - noisy.table.counts(x) for codes in made.codes]
+        off.append(np.abs(gaps).mean())
+    assert off[1] < 1.4 * off[0]
+
+
+def test_swaps_leave_fewer_records_that_break_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skips, "_MOST_PATTERNS", 1)
+    noisy, broken = _noisy(_records(), 60.0), list[int]()
+
+    def counted(x: np.ndarray, *_: object) -> None:
+        codes = noisy.table.by_name(x)
+        every = noisy.table.skips.items()
+        broken.append(sum((~skip.keeps(codes, codes[name])).sum() for name, skip in every))
+
+    monkeypatch.setattr(best_files, "_keep_rules", counted)
+    for barred in (best_files._BARRED, 0.0):
+        monkeypatch.setattr(best_files, "_BARRED", barred)
+        best_file(noisy, classes=8, seed=1)
+    assert broken[0] < 0.8 * broken[1]
 
 
 def test_a_strong_diagonal_stays_where_classes_are_few_or_a_table_gives_it() -> None:

@@ -153,10 +153,9 @@ def _keep_rules(
 ) -> None:
     """Draw codes that rules leave for the records x (n, K) that break them, by their class (n,).
 
-    Rules read columns in front of their own, so one pass is enough. Records that rules leave no
-    code become like others.
+    Rules read columns in front of their own, so one pass is enough.
     """
-    codes, lost = table.by_name(x), np.zeros(len(x), dtype=np.bool_)
+    codes = table.by_name(x)
     for k, (name, column) in enumerate(table.columns.items()):
         if (skip := table.skips.get(name)) is None:
             continue
@@ -165,8 +164,5 @@ def _keep_rules(
         own = slice(*fitted.offsets[k : k + 2])
         likely = left * (fitted.profiles[of_class[broken], own] + _HARDLY)
         x[broken, k] = np.argmax(likely / rng.standard_exponential(likely.shape), axis=1)
-        lost[broken] |= ~left.any(axis=1)
-    if lost.all() and len(x):
-        raise InputError.by("counts-rules-leave-none")
-    if lost.any():
-        x[lost] = x[rng.choice(np.flatnonzero(~lost), lost.sum())]
+        if not left.any(axis=1).all():
+            raise InputError.by("counts-rules-leave-none")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class Skip:
         """The forced codes (N,) of records of known codes (N,), -1 where the model draws."""
         return self.forced[self.rows.cells(codes)]
 
-    def allowed(self, cases: Codes, size: int) -> NDArray[np.bool_]:
+    def allowed(self, cases: NDArray[np.signedinteger[Any]], size: int) -> NDArray[np.bool_]:
         """Which of so many codes of the column some cases (M,) leave, (M, size)."""
         forced, codes = self.forced[cases, None], np.arange(size)
         kept = np.where(forced < 0, ~np.isin(codes, self.barred), codes == forced)

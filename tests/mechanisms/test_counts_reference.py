@@ -129,7 +129,7 @@ def test_slopes_are_those_of_the_records_and_a_prior_counted_twice_is_seen(monke
 def test_records_that_break_a_rule_are_none_of_the_prior(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(skips, "_MOST_PATTERNS", most)
+    monkeypatch.setattr(skips, "MOST_PATTERNS", most)
     rule = "never 1 where a == 'x' and b != 'w'"
     ruled = vws.Column(model="nominal", levels=("0", "1"), rule=rule)
     schema = vws.Schema({**_SCHEMA.columns, "c": ruled})

@@ -80,7 +80,7 @@ def best_file(
         records = np.empty((size, len(of_rest.table.columns)), dtype=np.int32)
         if fitted is not None:
             towards = without_given(_part(noisy, size))
-            records = best_records(fitted, size, rng, towards=towards)
+            records = best_records(fitted, size, rng, towards)
         made, drawn = with_given(records, _part(paired, size), rng)
         parts.append(made if size == noisy.records else made.astype(least))
         numbers.append(drawn)
@@ -106,8 +106,8 @@ def best_records(
     fitted: FittedClasses,
     records: int,
     rng: np.random.Generator,
+    towards: Measurements,
     near: NDArray[np.bool_] | None = None,
-    towards: Measurements | None = None,
 ) -> Codes:
     """Codes (n, K) of so many records of a fit, in a random order.
 
@@ -134,13 +134,11 @@ def best_records(
             gap[offsets[k] : offsets[k + 1], offsets[j] : offsets[j + 1]] -= pair.T
     if near is not None:
         gap = np.where(near, gap, 0.0)
-    if towards is not None:
-        gap[barred_pairs(towards.table.columns, towards.table.skips)] = -_BARRED
+    gap[barred_pairs(towards.table.columns, towards.table.skips)] = -_BARRED
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
     swapped(x, start, gap, offsets, np.arange(len(sizes)), passes, rng)
-    if towards is not None:
-        swapped_towards(x, start, towards, rng)
-        _keep_rules(x, np.repeat(np.arange(len(ends)), np.diff(start)), fitted, towards.table, rng)
+    swapped_towards(x, start, towards, rng)
+    _keep_rules(x, np.repeat(np.arange(len(ends)), np.diff(start)), fitted, towards.table, rng)
     return x[rng.permutation(records)]
 
 

@@ -24,7 +24,8 @@ from pyvws.tables.schema.rules import Fixed, Never
 from pyvws.tables.schema.schema import Schema
 
 _MOST_CASES = 1_000_000
-_MOST_PATTERNS = 64
+MOST_PATTERNS = 64
+"""Of rules that classes keep by themselves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,12 +173,12 @@ def rule_patterns(
     each column that a rule reads, with what rules then force or bar elsewhere. Where the rules make
     too many patterns, some columns' rules are in none. Those that fix a code come first.
     """
-    kept, patterns = dict[str, Skip](), _patterns(columns, {})
+    kept, every = dict[str, Skip](), sum(column.size for column in columns.values())
+    patterns = np.ones((1, every), dtype=np.bool_)
     for name in sorted(skips, key=lambda name: skips[name].left is not None):
         more = {one: skip for one, skip in skips.items() if one in kept or one == name}
         if (wider := _patterns(columns, more)) is not None:
             kept, patterns = more, wider
-    assert patterns is not None
     return patterns
 
 
@@ -201,7 +202,7 @@ def _patterns(
             for group in np.unique(alike[own]):
                 wider.append({**left, name: own & (alike == group)})
         found = wider
-        if not 0 < len(found) <= _MOST_PATTERNS:
+        if not 0 < len(found) <= MOST_PATTERNS:
             return None
     none = np.empty(0, dtype=np.bool_)
     return np.array([np.concatenate([none, *left.values()]) for left in found])

@@ -31,10 +31,10 @@ AT_ONCE: Final = 1 << 22
 """Records that are made together: more take small codes, part by part."""
 
 _PASSES: Final = 4  # Of swaps over all records,
-_BARRED: Final = 1e9  # Records that pairs which rules bar have too many, as swaps see it.
-_HARDLY: Final = 1e-9  # A code's share in a class that lacks it, where rules leave no other.
 _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
+_BARRED: Final = 1e9  # Records that pairs which rules bar have too many, as swaps see it.
+_HARDLY: Final = 1e-9  # A code's share in a class that lacks it, where rules leave no other.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -421,6 +421,5 @@ def _under_rules(
                 own *= margins[low:high] / np.maximum(shares @ own, 1e-300)
             mass = own.sum(axis=1)
             own /= mass[:, None]
-            shares *= mass
-        shares /= shares.sum()
+            shares = np.maximum(shares * mass / (shares @ mass), 1e-100)
     return shares, codes

@@ -221,7 +221,7 @@ class PenalisedCounts:
                 own = fitted[low:high]
                 gap = counted / self.noisy.records - own
                 gap -= gap.mean()
-                squares = np.sum((gap * self.noisy.records / deviation) ** 2)
+                squares = np.asarray(np.sum((gap * self.noisy.records / deviation) ** 2))
                 likely = most_by_chance(np.asarray(high - low - 1.0), self.noisy.laplace)
                 moved = on_simplex(own + kept_of_gap(likely, squares) * gap, 1.0)
                 found[low:high] = np.maximum(moved, _RARER * own)

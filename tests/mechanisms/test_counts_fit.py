@@ -52,18 +52,25 @@ def _records() -> np.ndarray:
     return np.column_stack([age, sex, job, own]).astype(np.int32)
 
 
-def _noisy(x: np.ndarray, scale: float, laplace: bool = False) -> Measurements:
-    table = workload(_SCHEMA, _SETS)
+def _noisy(
+    x: np.ndarray, scale: float, laplace: bool = False, sets: tuple[str, ...] = _SETS
+) -> Measurements:
+    table = workload(_SCHEMA, sets)
     noise = np.rint(np.random.default_rng(5).normal(0, scale, len(table.possible)))
     counts = np.where(table.possible, table.counts(x) + noise.astype(np.int64), 0)
     scales = scale + 0.1 * np.arange(len(table.sets))
     return Measurements(table=table, counts=counts, scales=scales, laplace=laplace, records=len(x))
 
 
+@pytest.mark.parametrize("sets", [_SETS, (*_SETS, "age:sex*5")])
 @pytest.mark.parametrize("laplace", [False, True])
-def test_slopes_are_those_of_the_value(laplace: bool) -> None:
-    counts = PenalisedCounts(_noisy(_records(), 4.0, laplace))
+def test_slopes_are_those_of_the_value(laplace: bool, sets: tuple[str, ...]) -> None:
+    """Also where a pair has more of the budget, and its columns less of the prior."""
+    counts = PenalisedCounts(_noisy(_records(), 4.0, laplace, sets))
     assert len(counts.others) == 2
+    own = dict(zip(counts.table.columns, counts.prior[counts.offsets[:-1]], strict=True))
+    part = 5.0 if len(sets) > len(_SETS) else 1.0
+    assert own["age"] == own["sex"] == pytest.approx(own["job"] / part)
     at = counts.start(6, np.random.default_rng(1))
     _, slopes = counts.penalised(at)
     step = 1e-5
@@ -124,6 +131,39 @@ def test_whole_numbers_are_near_what_is_expected(seed: int, H: int, n: int) -> N
     assert np.abs(whole.sum(axis=0) - number @ profiles).max() < 2.0
 
 
+@pytest.mark.parametrize("laplace", [False, True])
+def test_gaps_of_pairs_with_more_budget_leave_no_mean_behind(laplace: bool) -> None:
+    """The mean number of each code, against that of all codes; other pairs have nothing of it."""
+    counts = PenalisedCounts(_noisy(_records(), 1.0, laplace, ("pairs", "age:sex*4")))
+    gap = np.random.default_rng(2).normal(0.0, 50.0, counts.square.shape)
+    gap = 0.5 * (gap + gap.T)
+    along = counts.by_numbers(gap, counts.precision)
+    numbers, ages, sexes = counts.table.columns["age"].numbers, slice(0, 4), slice(4, 6)
+    apart = gap[sexes, ages] - gap[sexes, ages].mean(axis=0)
+    apart -= apart.mean(axis=1, keepdims=True)
+    assert along[sexes, ages] @ numbers == pytest.approx(apart @ numbers)
+    assert along[sexes, ages].sum(axis=1) == pytest.approx(0.0, abs=1e-9)
+    along[sexes, ages] = 0.0
+    assert not along.any()
+
+
+@pytest.mark.parametrize(("times", "left"), [(1.0, 10.0), (20.0, 0.0)])
+def test_swaps_follow_the_pair_of_more_weight_where_two_contradict(
+    times: float, left: float
+) -> None:
+    rng = np.random.default_rng(1)
+    first, other = rng.integers(0, 2, (2, 400))
+    x = np.column_stack([first, other, other]).astype(np.int32)
+    gap, weights = np.zeros((6, 6)), np.ones((3, 3))
+    more = 10.0 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    gap[:2, 2:4], gap[:2, 4:] = more, -more
+    gap += gap.T
+    weights[0, 1] = weights[1, 0] = times
+    swapped(x, np.array([0, 400]), gap, np.array([0, 2, 4, 6]), np.array([0]), weights, 3, rng)
+    assert gap[0, 2] == pytest.approx(left, abs=1.0)
+    assert gap[0, 4] == pytest.approx(left - 20.0, abs=1.0)
+
+
 def test_swaps_bring_pairs_nearer_and_leave_each_class_its_codes() -> None:
     rng = np.random.default_rng(1)
     x = rng.integers(0, 3, (400, 3)).astype(np.int32)
@@ -141,7 +181,7 @@ def test_swaps_bring_pairs_nearer_and_leave_each_class_its_codes() -> None:
         expected[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = 0.0
     gap = expected - pairs()
     before, own = (gap**2).sum(), [np.sort(x[:150], axis=0), np.sort(x[150:], axis=0)]
-    assert swapped(x, start, gap, offsets, np.arange(3), 3, rng) > 0
+    assert swapped(x, start, gap, offsets, np.arange(3), np.ones((3, 3)), 3, rng) > 0
     assert gap == pytest.approx(expected - pairs())
     assert (gap**2).sum() < 0.6 * before
     assert (np.sort(x[:150], axis=0) == own[0]).all()

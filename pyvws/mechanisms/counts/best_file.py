@@ -129,7 +129,8 @@ def best_records(
     if near is not None:
         gap = np.where(near, gap, 0.0)
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
-    swapped(x, start, gap, offsets, np.arange(len(sizes)), passes, rng)
+    weights = np.ones((len(sizes),) * 2) if towards is None else towards.table.weights_of_pairs
+    swapped(x, start, gap, offsets, np.arange(len(sizes)), weights, passes, rng)
     if towards is not None:
         swapped_towards(x, start, towards, rng)
     return x[rng.permutation(records)]

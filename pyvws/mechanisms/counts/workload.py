@@ -120,6 +120,17 @@ class Workload:
         return np.add.reduceat(self.possible, self.offsets[:-1], dtype=np.int64)
 
     @property
+    def weights_of_pairs(self) -> Floats:
+        """The weights (K, K) of pairs of columns that have far more than usual, and of others 1."""
+        place = {name: k for k, name in enumerate(self.columns)}
+        found = np.ones((len(place), len(place)))
+        for crossed, weight in zip(self.cliques, self.weights, strict=True):
+            if len(crossed.columns) == 2 and not crossed.groups:
+                a, b = (place[name] for name in crossed.columns)
+                found[a, b] = found[b, a] = weight if weight > _OF_DIFFERENCE else 1.0
+        return found
+
+    @property
     def names(self) -> list[str]:
         """The sets (Q,) in words: their columns' names and cuts, joined by a colon."""
         return [crossed.name for crossed in self.cliques]

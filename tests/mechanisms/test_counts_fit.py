@@ -104,6 +104,24 @@ def test_a_fit_of_exact_counts_has_them_and_its_file_too() -> None:
     )
 
 
+def test_a_fit_holds_a_pair_with_more_budget_nearer_to_its_counts() -> None:
+    """Of the same counts with the same noise, so that the prior alone is another."""
+    x, off = _records(), []
+    for sets in (("pairs",), ("pairs", "age:own*20")):
+        noisy = _noisy(x, 20.0, sets=sets)
+        q = [own.columns for own in noisy.table.cliques].index(("age", "own"))
+        counted = noisy.counts[slice(*noisy.table.offsets[q : q + 2])].reshape(4, 2)
+        pairs = fitted_classes(noisy, classes=8, seed=1).pairs(len(x))[:4, -2:]
+        off.append(abs(_slope(pairs) - _slope(counted.astype(float))))
+    assert off[1] < 0.7 * off[0]
+
+
+def _slope(pairs: np.ndarray) -> float:
+    """The covariance of the codes of two columns by their table."""
+    table, codes = pairs / pairs.sum(), np.arange(len(pairs))
+    return float(codes @ table[:, 1] - (codes @ table.sum(axis=1)) * table[:, 1].sum())
+
+
 def test_patterns_hold_all_records_that_rules_leave_and_no_other() -> None:
     table = workload(_SCHEMA, _SETS)
     patterns = rule_patterns(table.columns, table.skips)

@@ -122,6 +122,22 @@ def _slope(pairs: np.ndarray) -> float:
     return float(codes @ table[:, 1] - (codes @ table.sum(axis=1)) * table[:, 1].sum())
 
 
+@pytest.mark.parametrize("off", [0.0, 0.05])
+def test_margins_of_a_fit_move_to_counts_that_stand_out_and_stay_within_noise(off: float) -> None:
+    x = _records()
+    counts = PenalisedCounts(_noisy(x, 6.0))
+    exact = PenalisedCounts(_noisy(x, 1e-3)).margins
+    fitted = exact + off * np.where(np.arange(len(exact)) == counts.offsets[2], 1.0, 0.0)
+    fitted[counts.offsets[2] + 1] -= off  # Of job.
+    margins = counts.near_margins(fitted)
+    own = slice(*counts.offsets[2:4])
+    assert np.abs(margins - exact)[own].max() < (0.01 if off else 1e-9)
+    np.testing.assert_allclose(margins[: own.start], fitted[: own.start])
+    shares, profiles = np.array([0.4, 0.6]), np.stack([exact, fitted])
+    raked = counts.raked(shares, profiles, margins)
+    np.testing.assert_allclose(shares @ raked, margins, atol=1e-9)
+
+
 def test_patterns_hold_all_records_that_rules_leave_and_no_other() -> None:
     table = workload(_SCHEMA, _SETS)
     patterns = rule_patterns(table.columns, table.skips)

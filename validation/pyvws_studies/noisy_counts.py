@@ -19,12 +19,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
-from pyvws.evaluation.k_marginal import k_marginal
+from pyvws.evaluation.k_marginal import k_marginal, predicted_k_marginals
+from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
@@ -97,13 +99,17 @@ class ScoredRow:
 class CountsRow(ScoredRow):
     """A row of so many `runs`; delta is as epsilon, and processor seconds are of one run.
 
-    The predicted scores are what the statements say of the table's own cells, as means over runs.
+    The predicted scores are what the statements say of the cells that were counted, as means over
+    runs. The counted scores are the right ones of these cells, and those of `pairs` and `triples`
+    are of the study's.
     """
 
     way: str
     delta: float | None = None
     predicted_pairs: float | None = None
     predicted_triples: float | None = None
+    counted_pairs: float | None = None
+    counted_triples: float | None = None
     processor_seconds: float | None = None
     runs: int
 
@@ -201,21 +207,21 @@ def _rows(
     told = whole[halves[1]]
 
     def row(way: str, budget: tuple[float, float], of: Any = None, **given: Any) -> CountsRow:
-        scores, predicted, began = [], [], time.process_time()
+        scores, told_of, began = [], [], time.process_time()
         for number in range(runs):
             frame = table.frame if of is None else table.frame[of]
             asked = {"schema": table.schema, "seed": seed + number, **given}
             release = counted(synthesize, frame, budget, **asked)
             made = [table.cells(own) for own in release.datasets]
             scores.append((time.process_time() - began, made))
-            predicted.append(release.privacy["counts"]["predicted"])
+            told_of.append(_told(release, frame))
             began = time.process_time()
         seconds = float(np.mean([spent for spent, _ in scores]))
         found = [scored(whole if of is None else told, made) for _, made in scores]
         means: dict[str, Any] = {
-            f"predicted_{name}": float(np.mean([own[name] for own in predicted]))
-            for name in ("pairs", "triples")
-            if of is None and all(name in own for own in predicted)
+            name: float(np.mean([own[name] for own in told_of]))
+            for name in told_of[0]
+            if of is None and all(name in own for own in told_of)
         }
         return replace(_row(table, way, found, seconds, *budget), **means)
 
@@ -231,6 +237,23 @@ def _rows(
             yield row(f"{DATASETS} datasets", budget, datasets=DATASETS, measure=("pairs",))
     for name, made in ends(whole, rng).items():
         yield _row(table, name, [scored(whole, [made])])
+
+
+def _told(release: Any, frame: pl.DataFrame) -> dict[str, float]:
+    """The predicted scores of a release, and the right ones, in the cells that were counted."""
+    said, schema = release.privacy["counts"]["predicted"], Schema.parse(release.public_schema)
+    assert schema is not None
+    columns = counted_columns(schema).values()
+    own, *made = (
+        np.column_stack([x.read(nw.from_native(one, eager_only=True))[0] for x in columns])
+        for one in (frame, *release.datasets)
+    )
+    right = [predicted_k_marginals([own, other]) for other in made]
+    found = dict[str, float]()
+    for name in {"pairs", "triples"} & {*said}:
+        found[f"predicted_{name}"] = said[name]
+        found[f"counted_{name}"] = float(np.mean([x[name] for x in right]))
+    return found
 
 
 def counted(
@@ -336,7 +359,11 @@ def regression_of(frame: pl.DataFrame, name: str = "income") -> tuple[Floats, Fl
 _SHOWN: Final = {
     **{"way": ("way", ""), "epsilon": ("epsilon", "g"), "delta": ("delta", "g")},
     **{"pairs": ("pairs", ".1f"), "between runs": ("spread", ".1f"), "triples": ("triples", ".1f")},
-    **{f"predicted {own}": (f"predicted_{own}", ".1f") for own in ("pairs", "triples")},
+    **{
+        f"{of} {own}": (f"{of}_{own}", ".1f")
+        for of in ("predicted", "counted")
+        for own in ("pairs", "triples")
+    },
     **{name: (name, ".2f") for name in REGRESSIONS},
     **{"processor s": ("processor_seconds", ".1f"), "runs": ("runs", "")},
 }
@@ -350,6 +377,6 @@ def table(result: CountsStudy) -> Any:
 
 def write(result: CountsStudy, folder: Path) -> list[str]:
     rows = pl.DataFrame([asdict(row) for row in result.rows])
-    scores = [*Scores._fields, "spread", "processor_seconds", "^predicted_.*$"]
+    scores = [*Scores._fields, "spread", "processor_seconds", "^(predicted|counted)_.*$"]
     rows.with_columns(pl.col(scores).round(2)).write_csv(folder / "table.csv")
     return ["table.csv"]

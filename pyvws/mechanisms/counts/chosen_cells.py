@@ -41,7 +41,7 @@ _FEWEST_FINE: Final = 64
 _HIDDEN: Final = 0.125  # Of the records of a part of fine cells, the noise that hides it,
 _SHOWN: Final = 10  # where so many parts have as many records each.
 _LEAST_CHOSEN: Final = 4
-_LEAST_SHARE: Final = 1e-6  # Of a class of round numbers that has no records by its noisy count.
+_LEAST_SHARE: Final = 1e-6  # Of a class of round numbers, or a cell, that has no noisy records.
 _ROUNDS: Final = 30  # That fit how likely numbers of each class are.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise that a class or a cell of a pair stands out by.
 
@@ -324,7 +324,7 @@ def _above_noise(counts: NDArray[np.int64], deviation: float) -> Floats:
 
     Of that the share by James and Stein's estimate is kept.
     """
-    even = max(0.0, float(counts.mean()))
+    even = max(_LEAST_SHARE, float(counts.mean()))
     beyond = np.asarray(counts - even, dtype=np.float64)
     spread = float((beyond**2).sum())
     kept = max(0.0, 1.0 - deviation**2 * beyond.size / spread) if spread else 0.0
@@ -352,7 +352,8 @@ def most_fine_cells(records: int, deviation: float) -> int:
 def _left(counts: Floats, kept: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
     """Which of C - 1 inner edges are left where neighbours of the fewest records (C,) are joined.
 
-    At least one is, so that the schema has cuts.
+    At least one is, so that the schema has cuts. A cell has no fewer than no records, so noise
+    below 0 does not make it join cells with records.
     """
     sums, edges = counts.tolist(), list(range(len(kept)))
     while len(edges) > max(1, most - 1):
@@ -363,7 +364,7 @@ def _left(counts: Floats, kept: NDArray[np.bool_], most: int) -> NDArray[np.intp
         at = int(np.argmin(both))
         if math.isinf(both[at]):
             break
-        sums[at : at + 2] = [both[at]]
+        sums[at : at + 2] = [max(0.0, both[at])]
         del edges[at]
     return np.array(edges, dtype=np.intp)
 

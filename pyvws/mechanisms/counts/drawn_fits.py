@@ -43,7 +43,6 @@ _LEAST_KEPT: Final = 0.25  # Of the dependence; less is taken as this.
 _FURTHEST: Final = 3.0  # Times that a class may move from the margins.
 _HALVINGS: Final = 12  # Of the steps to how far it moves.
 _FURTHER_OFF: Final = 1.3  # Times the misfit that a class may move by.
-_RAKED: Final = 10  # Passes that give classes their margins again.
 
 
 def drawn_fits(
@@ -191,7 +190,4 @@ def _moved(counts: PenalisedCounts, shares: Floats, profiles: Floats, times: flo
     """Profiles so many times as far from the margins, which are theirs again."""
     margins = shares @ profiles
     moved = np.maximum(margins + times * (profiles - margins), 0.0) * (profiles > 0.0)
-    moved = counts.shares_of_columns(moved)
-    for _ in range(_RAKED):
-        moved = counts.shares_of_columns(moved * (margins / np.maximum(shares @ moved, 1e-300)))
-    return moved
+    return counts.raked(shares, counts.shares_of_columns(moved), margins)

@@ -2,10 +2,11 @@
 
 A far tail has many fine cells and few records. Its counts are nearly all noise, and the half of the
 noise that is above 0 would put records far out. So where in a cell numbers lie follows from a log
-density that is a parabola, or a line, over the cell and its neighbours. It is fitted to the records
-of these cells and to the noisy counts of their fine cells. A parabola never opens upwards: that
-says that tails fall. Noise in an empty fine cell hardly moves it. What follows is made of the noisy
-counts and of imputed records alone.
+density of joined lines, on a scale in proportion to numbers. It is fitted to the records of all
+cells and to the noisy counts of their fine cells. A normal prior has it bend downwards from cell to
+cell: that says that tails fall ever faster. So in a tail the cells say how it falls, and noise in
+an empty fine cell hardly moves it. What follows is made of the noisy counts and of imputed records
+alone.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.tables.schema.column import Column
 
 _NEAR_ZERO: Final = 1e-3  # Of the far end: where steps in proportion begin.
-_BESIDE: Final = 2  # Cells on each side that the shape of a cell is fitted to.
+_KNOTS: Final = 2  # Lines of a cell.
+_BENT: Final = 1.5  # How far log densities bend downwards from cell to cell, give or take 1.
+_LEAST: Final = 0.5  # Records that a fit takes an empty cell to have, where it begins.
 _EVEN: Final = 1e-6  # Of the records of a cell, those that are spread evenly, so that none lack.
-_MOST_LOG: Final = 100.0  # Log records in a fine cell, beyond those of any table.
+_MOST_LOG: Final = 100.0  # Log density of records, beyond those of any table.
 _NEAR: Final = 1e-6  # Relative changes that end a fit.
 
 
 def proportion_unit(column: Column) -> float:
     """The number from which on steps of a range are in proportion."""
     far = max(map(abs, column.range or (0.0, 1.0)))
+    if column.outcome_scale in (None, "identity"):  # Its unit is that of a normal part.
+        return _NEAR_ZERO * far
     return float(column.settings.get("outcome_unit", _NEAR_ZERO * far))
 
 
@@ -43,69 +48,54 @@ def expected_records(
     """The records (F,) that a smooth shape expects in fine cells.
 
     Fine cells `of_fine` (F,) are parts of cells that have `records` (C,), and have noisy `counts`
-    (F,) with a standard deviation of the noise. Each cell keeps its records.
+    (F,) with a standard deviation of the noise. Each cell keeps its records. Squares are weighted
+    by the variances: that of the noise, and as many records as the cells have evenly.
     """
-    place, width = _on_scale(fine), np.diff(fine.edges)
-    expected = np.empty(len(width))
-    for cell, own in enumerate(records.tolist()):
-        first = max(0, min(cell - _BESIDE, len(records) - 2 * _BESIDE - 1))
-        fitted = slice(first, first + 2 * _BESIDE + 1)
-        near = np.flatnonzero((fitted.start <= of_fine) & (of_fine < fitted.stop))
-        inside = np.flatnonzero(of_fine == cell)
-        shape = even = width[inside] / width[inside].sum()
-        if own and len(inside) > 1:
-            log_density = _log_density(
-                place[near],
-                width[near] / width[near].sum(),
-                counts[near],
-                of_fine[near] - first,
-                records[fitted],
-                deviation,
-            )[inside - near[0]]
-            shape = even * np.exp(log_density - log_density.max())
-        expected[inside] = own * ((1.0 - _EVEN) * shape / shape.sum() + _EVEN * even)
-    return expected
-
-
-def _on_scale(fine: CountedColumn) -> Floats:
-    """The middles (F,) of fine cells, on the scale of the outcome where that is a logarithm."""
-    middle, own = 0.5 * (fine.edges[:-1] + fine.edges[1:]), fine.column
-    if own.outcome_scale in (None, "identity"):
-        return middle
-    centre = own.settings.get("outcome_centre", 0.0)
-    return np.asarray(np.arcsinh((middle - centre) / proportion_unit(own)))
-
-
-def _log_density(
-    place: Floats,
-    width: Floats,
-    counts: NDArray[np.int64],
-    cell: NDArray[np.intp],
-    records: NDArray[np.int64],
-    deviation: float,
-) -> Floats:
-    """The parabola (n,) in fine cells that fits the counts (n,) and the records (c,) of cells.
-
-    Fine cells are at places (n,), have widths (n,) and are parts of cells (n,). Squares are
-    weighted by the variances: that of the noise, and as many records as the cells have evenly.
-    """
-    whole = np.equal.outer(np.arange(len(records)), cell).astype(np.float64)
-    density = np.maximum(records, 1) / (whole @ width)
-    powers = np.vander((place - place[0]) / (place[-1] - place[0]), 3, increasing=True)
-    every = np.vstack([np.eye(len(place)), whole])
-    spread = np.sqrt(deviation**2 + every @ (width * density[cell]))
+    width, cells = np.diff(fine.edges), np.arange(len(records))
+    whole = np.equal.outer(cells, of_fine).astype(np.float64)
+    even = width / (whole @ width)[of_fine]
+    lines, bends = _lines(fine, of_fine, len(records))
+    every = np.vstack([np.eye(len(width)), whole])
+    spread = np.sqrt(
+        every @ (even * records[of_fine]) + np.repeat([deviation**2, 1.0], [len(width), len(cells)])
+    )
     observed = np.append(counts, records)
 
-    def expected(theta: Floats) -> Floats:
-        return np.asarray(width * np.exp(np.minimum(powers @ theta, _MOST_LOG)))
+    def expected(heights: Floats) -> Floats:
+        return np.asarray(width * np.exp(np.clip(lines @ heights, -_MOST_LOG, _MOST_LOG)))
 
-    line = np.linalg.lstsq(powers[:, :2], np.log(density[cell]), rcond=None)[0]
-    fit = scipy.optimize.least_squares(
-        lambda theta: (every @ expected(theta) - observed) / spread,
-        np.append(line, -_NEAR),
-        jac=lambda theta: every @ (expected(theta)[:, None] * powers) / spread[:, None],
-        bounds=([-np.inf] * 3, [np.inf, np.inf, 0.0]),
-        ftol=_NEAR,
-        xtol=_NEAR,
-    )
-    return np.asarray(powers @ fit.x)
+    def residuals(heights: Floats) -> Floats:
+        gaps = (every @ expected(heights) - observed) / spread
+        return np.append(gaps, bends @ heights + _BENT / _KNOTS**0.5)
+
+    def slopes(heights: Floats) -> Floats:
+        of_gaps = every @ (expected(heights)[:, None] * lines) / spread[:, None]
+        return np.vstack([of_gaps, bends])
+
+    density = np.log(np.maximum(records, _LEAST) / (whole @ width))
+    start = np.repeat(density, _KNOTS)
+    start = 0.5 * (np.append(start, start[-1]) + np.append(start[0], start))
+    fit = scipy.optimize.least_squares(residuals, start, jac=slopes, ftol=_NEAR, xtol=_NEAR)
+    shape = expected(fit.x)
+    share = shape / np.maximum(whole @ shape, np.finfo(float).tiny)[of_fine]
+    return np.asarray(records[of_fine] * ((1.0 - _EVEN) * share + _EVEN * even))
+
+
+def _lines(fine: CountedColumn, of_fine: NDArray[np.intp], cells: int) -> tuple[Floats, Floats]:
+    """What gives log densities (F, H) and how they bend (H - 2, H), by heights (H,) at knots.
+
+    Heights are log densities where cells begin and end, and between. They bend by what one line has
+    beyond the line before it, over the length of a cell. The longer it is the more they may bend,
+    as a parabola does.
+    """
+    unit, each = proportion_unit(fine.column), np.arange(cells + 1)
+    middle = np.arcsinh(0.5 * (fine.edges[:-1] + fine.edges[1:]) / unit)
+    ends = np.arcsinh(fine.edges / unit)[np.searchsorted(of_fine, each)]
+    knots = np.interp(np.arange(_KNOTS * cells + 1) / _KNOTS, each, ends)
+    length, at = np.diff(knots), np.eye(len(knots))
+    line = np.searchsorted(knots[1:-1], middle, side="right")
+    along = ((middle - knots[line]) / length[line])[:, None]
+    cell = 0.5 * _KNOTS * (length[:-1] + length[1:])[:, None]
+    slopes = np.diff(at, axis=0) / length[:, None]
+    bends = _KNOTS**0.5 * cell / (1.0 + cell**2) * np.diff(slopes, axis=0)
+    return (1.0 - along) * at[line] + along * at[line + 1], bends

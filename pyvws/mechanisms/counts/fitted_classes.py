@@ -53,6 +53,8 @@ _PRIOR: Final = 0.2  # Records that the prior adds to each class, for each colum
 _SPREAD: Final = 0.5  # Of the logits that a fit begins with.
 _SMOOTH: Final = 0.2  # Scales of the noise within which Laplace's log density is round.
 _OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
+_RARER: Final = 1e-3  # Of what a fit has of a code, at least: a class may need it.
+_RAKED: Final = 10  # Passes that give classes their margins.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
 _FEW: Final = 10  # The square of all codes has so many times the cells of the few pairs in it.
 _NONE: Final = -np.inf  # The logit of a code that rules bar.
@@ -139,7 +141,8 @@ def one_fit(
             square += (1.0 - _SQUARE) * (slope**2 - square)
             size = np.sqrt(square / (1.0 - _SQUARE**step)) + 1e-8
             x -= length * mean / (1.0 - _MEAN**step) / size
-    return _softmax(at.shares), counts.profiles(at.codes)
+    shares, profiles = _softmax(at.shares), counts.profiles(at.codes)
+    return shares, counts.raked(shares, profiles, counts.near_margins(shares @ profiles))
 
 
 class Logits(NamedTuple):
@@ -197,10 +200,41 @@ class PenalisedCounts:
     def margins(self) -> Floats:
         """Shares (sum of L,) of each column's codes, by all sets that have it by its own codes."""
         found = []
-        for name in self.table.columns:
-            own = on_simplex(self.noisy.of_column(name)[0], self.noisy.records) + _HALF
+        for counted, _ in self._counted:
+            own = on_simplex(counted, self.noisy.records) + _HALF
             found.append(own / own.sum())
         return np.concatenate(found)
+
+    @cached_property
+    def _counted(self) -> list[tuple[Floats, float]]:
+        """The counts of each column and the deviation of their noise, by all sets that have it."""
+        return [self.noisy.of_column(name) for name in self.table.columns]
+
+    def near_margins(self, fitted: Floats) -> Floats:
+        """Shares (sum of L,) of the codes of a fit, moved to what stands out of their noise.
+
+        No count that is expected of a pair is below 0. So fits make rare codes more frequent than
+        the noisy counts say, which matters where these are amounts.
+        """
+        found = fitted.copy()
+        for low, high, (counted, deviation) in zip(
+            self.offsets[:-1], self.offsets[1:], self._counted, strict=True
+        ):
+            gap = counted / self.noisy.records - fitted[low:high]
+            gap -= gap.mean()
+            squares = (gap @ gap) * (self.noisy.records / max(deviation, 1e-300)) ** 2
+            likely = most_by_chance(np.float64(high - low - 1), self.noisy.laplace)
+            if deviation:
+                moved = fitted[low:high] + kept_of_gap(likely, squares) * gap
+                found[low:high] = np.maximum(on_simplex(moved, 1.0), _RARER * fitted[low:high])
+        return found
+
+    def raked(self, shares: Floats, profiles: Floats, margins: Floats) -> Floats:
+        """Profiles (H, sum of L) that have such margins (sum of L,), or nearly."""
+        for _ in range(_RAKED):
+            moved = profiles * (margins / np.maximum(shares @ profiles, 1e-300))
+            profiles = self.shares_of_columns(moved)
+        return profiles
 
     @cached_property
     def steps(self) -> int:

@@ -14,12 +14,13 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
+from pyvws.mechanisms.counts import fitted_classes as fits
 from pyvws.mechanisms.counts import given_records, skips, triple_records
 from pyvws.mechanisms.counts.best_file import best_file, best_records
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.skips import rule_patterns
+from pyvws.mechanisms.counts.skips import barred_pairs, rule_patterns
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import workload
 from pyvws.posterior.cell_family import CountedTable
@@ -94,7 +95,7 @@ def test_a_fit_of_exact_counts_has_them_and_its_file_too() -> None:
     x = _records()
     noisy = _noisy(x, 0.1)
     fitted = fitted_classes(noisy, classes=20, seed=3)
-    made = best_records(fitted, len(x), np.random.default_rng(2))
+    made = best_records(fitted, len(x), np.random.default_rng(2), noisy)
     far = np.abs(noisy.table.counts(made) - noisy.table.counts(x))
     assert np.abs(far).mean() < 4.0  # 20 for a bootstrap.
     assert fitted.shares.sum() == pytest.approx(1.0)
@@ -138,17 +139,62 @@ def test_margins_of_a_fit_move_to_counts_that_stand_out_and_stay_within_noise(of
     np.testing.assert_allclose(shares @ raked, margins, atol=1e-9)
 
 
-def test_patterns_hold_all_records_that_rules_leave_and_no_other() -> None:
+def _every() -> tuple[np.ndarray, np.ndarray]:
+    """All combinations of codes, and whether rules leave each."""
     table = workload(_SCHEMA, _SETS)
-    patterns = rule_patterns(table.columns, table.skips)
-    assert patterns is not None
     sizes = [column.size for column in table.columns.values()]
     every = np.array([*np.ndindex(*sizes)], dtype=np.int32)
     codes = table.by_name(every)
     kept = np.all([skip.keeps(codes, codes[name]) for name, skip in table.skips.items()], axis=0)
+    return every, kept
+
+
+@pytest.mark.parametrize(("most", "only"), [(64, True), (3, False), (1, False)])
+def test_patterns_hold_all_records_that_rules_leave_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, most: int, only: bool
+) -> None:
+    monkeypatch.setattr(skips, "MOST_PATTERNS", most)
+    table, (every, kept) = workload(_SCHEMA, _SETS), _every()
+    patterns = rule_patterns(table.columns, table.skips)
+    assert len(patterns) <= most
+    sizes = [column.size for column in table.columns.values()]
     places = every + np.append(0, np.cumsum(sizes)[:-1])
     within = patterns[:, places].all(axis=2).sum(axis=0)
-    assert (within == kept).all()
+    assert (within[kept] == 1).all()
+    assert ((within == kept).all()) == only
+
+
+def test_barred_pairs_are_those_of_no_record_that_one_rule_leaves() -> None:
+    table, (every, _) = workload(_SCHEMA, _SETS), _every()
+    sizes = [column.size for column in table.columns.values()]
+    places = every + np.append(0, np.cumsum(sizes)[:-1])
+    barred = barred_pairs(table.columns, table.skips)
+    found, codes, names = np.zeros_like(barred), table.by_name(every), [*table.columns]
+    for name, skip in table.skips.items():
+        kept = skip.keeps(codes, codes[name])
+        for parent in skip.rows.columns:
+            pair = places[:, [names.index(parent), names.index(name)]]
+            there = {(a, b) for a, b in pair[kept].tolist()}
+            for a, b in {(a, b) for a, b in pair.tolist()} - there:
+                found[a, b] = found[b, a] = True
+    assert (barred == found).all()
+    assert barred.any()
+
+
+@given(seed=st.integers(0, 10**6))
+def test_patterns_have_the_margins_of_records_under_the_rules(seed: int) -> None:
+    table, (every, kept) = workload(_SCHEMA, _SETS), _every()
+    sizes = [column.size for column in table.columns.values()]
+    offsets = np.append(0, np.cumsum(sizes))
+    ones = np.zeros((kept.sum(), offsets[-1]))
+    np.put_along_axis(ones, every[kept] + offsets[:-1], 1.0, axis=1)
+    margins = np.random.default_rng(seed).dirichlet(np.ones(len(ones))) @ ones
+    patterns = rule_patterns(table.columns, table.skips)
+    shares, codes = fits._under_rules(patterns, margins, offsets)
+    assert shares @ codes == pytest.approx(margins, abs=0.02)
+    assert shares.sum() == pytest.approx(1.0)
+    assert np.add.reduceat(codes, offsets[:-1], axis=1) == pytest.approx(1.0)
+    assert not codes[~patterns].any()
 
 
 @given(seed=st.integers(0, 10**6), H=st.integers(1, 12), n=st.integers(1, 300))
@@ -220,6 +266,10 @@ def test_swaps_bring_pairs_nearer_and_leave_each_class_its_codes() -> None:
     assert (gap**2).sum() < 0.6 * before
     assert (np.sort(x[:150], axis=0) == own[0]).all()
     assert (np.sort(x[150:], axis=0) == own[1]).all()
+    assert ((x[:, 0] == 1) & (x[:, 2] == 2)).any()
+    gap[1, 8] = gap[8, 1] = -1e9  # What a rule bars.
+    swapped(x, start, gap, offsets, np.arange(3), np.ones((3, 3)), 3, rng)
+    assert not ((x[:, 0] == 1) & (x[:, 2] == 2)).any()
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -277,7 +327,7 @@ def test_more_patterns_codes_and_cells_than_a_fit_takes_have_records(
         table, table.counts(x), np.full(len(table.sets), 1.0), laplace=False, records=len(x)
     )
     for place, name, few in (
-        (skips, "_MOST_PATTERNS", 2),
+        (skips, "MOST_PATTERNS", 2),
         (given_records, "_MOST_CODES", 8),
         (triple_records, "MOST_CELLS", 20),
     ):
@@ -288,6 +338,27 @@ def test_more_patterns_codes_and_cells_than_a_fit_takes_have_records(
         for ruled, skip in table.skips.items():
             assert skip.keeps(by_name, by_name[ruled]).all()
         assert np.abs(table.counts(codes) - table.counts(x)).mean() < 0.02 * len(x)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("laplace", [False, True])
+def test_rules_beyond_the_patterns_are_kept_and_cost_little(
+    monkeypatch: pytest.MonkeyPatch, laplace: bool, several: bool
+) -> None:
+    x, noisy = _records(), _noisy(_records(), 20.0, laplace)
+    off = []
+    for most in (64, 1):
+        monkeypatch.setattr(skips, "MOST_PATTERNS", most)
+        made = best_file(noisy, classes=8, seed=1)
+        if several:
+            made = drawn_fits(noisy, datasets=2, classes=8, seed=1)
+        for codes in made.codes:
+            by_name = noisy.table.by_name(codes)
+            for ruled, skip in noisy.table.skips.items():
+                assert skip.keeps(by_name, by_name[ruled]).all()
+        gaps = [noisy.table.counts(codes) - noisy.table.counts(x) for codes in made.codes]
+        off.append(np.abs(gaps).mean())
+    assert off[1] < 1.4 * off[0]
 
 
 def test_a_strong_diagonal_stays_where_classes_are_few_or_a_table_gives_it() -> None:

@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
+from pyvws.mechanisms.counts import skips
 from pyvws.mechanisms.counts.best_file import best_file
 from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.reference import ReferencePrior, overlap
+from pyvws.mechanisms.counts.reference import ReferencePrior, ReferenceRecords, overlap
 from pyvws.tables.files import public
 
 pytestmark = pytest.mark.runs
@@ -122,6 +123,23 @@ def test_slopes_are_those_of_the_records_and_a_prior_counted_twice_is_seen(monke
 
     monkeypatch.setattr(ReferencePrior, "batches", lambda own, rng: Twice(once(own, rng)))
     assert _far_from_differences(prior) > 1.0
+
+
+@pytest.mark.parametrize("most", [64, 1])
+def test_records_that_break_a_rule_are_none_of_the_prior(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(skips, "MOST_PATTERNS", most)
+    rule = "never 1 where a == 'x' and b != 'w'"
+    ruled = vws.Column(model="nominal", levels=("0", "1"), rule=rule)
+    schema = vws.Schema({**_SCHEMA.columns, "c": ruled})
+    told = {"reference": _table(3, 300), "measure": "pairs"}
+    counting = vws.NoisyCounts(epsilon=1.0, **told).counting(schema)
+    read = ReferenceRecords.of(counting, _noisy(counting, _table(7, 2_000), 5.0, 1))
+    by_name, skip = counting.table.by_name(read.codes), counting.table.skips["c"]
+    assert skip.keeps(by_name, by_name["c"]).all()
+    records = counting.table.by_name(counting.read(counting.referred).codes)
+    assert read.times.sum() == skip.keeps(records, records["c"]).sum() < read.records
 
 
 def test_each_record_twice_is_the_same_prior() -> None:

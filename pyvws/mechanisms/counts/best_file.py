@@ -2,7 +2,8 @@
 
 Classes have whole numbers of records by their shares, and codes whole numbers in a class. Records
 join the codes of a class at random. Then codes are swapped within classes, so that the counts of
-all pairs of columns come near to those that the fit expects. So a file has about the errors of the
+all pairs of columns come near to those that the fit expects, and none to what rules bar. The few
+records that still break a rule get a code that it leaves. So a file has about the errors of the
 fit alone, while a draw of a posterior has those of the draw too. Columns that tables give follow.
 """
 
@@ -16,12 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, fitted_classes
 from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
 from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.skips import barred_pairs
 from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
+from pyvws.mechanisms.counts.workload import Workload
 
 AT_ONCE: Final = 1 << 22
 """Records that are made together: more take small codes, part by part."""
@@ -29,6 +33,8 @@ AT_ONCE: Final = 1 << 22
 _PASSES: Final = 4  # Of swaps over all records,
 _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
+_BARRED: Final = 1e9  # Records that pairs which rules bar have too many, as swaps see it.
+_HARDLY: Final = 1e-9  # A code's share in a class that lacks it, where rules leave no other.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +80,7 @@ def best_file(
         records = np.empty((size, len(of_rest.table.columns)), dtype=np.int32)
         if fitted is not None:
             towards = without_given(_part(noisy, size))
-            records = best_records(fitted, size, rng, towards=towards)
+            records = best_records(fitted, size, rng, towards)
         made, drawn = with_given(records, _part(paired, size), rng)
         parts.append(made if size == noisy.records else made.astype(least))
         numbers.append(drawn)
@@ -100,13 +106,13 @@ def best_records(
     fitted: FittedClasses,
     records: int,
     rng: np.random.Generator,
+    towards: Measurements,
     near: NDArray[np.bool_] | None = None,
-    towards: Measurements | None = None,
 ) -> Codes:
     """Codes (n, K) of so many records of a fit, in a random order.
 
     Only pairs of codes in `near` (sum of L, sum of L) come near to what is expected, all without.
-    Triples come near to their counts in `towards`.
+    Triples come near to their counts in `towards`, and no record breaks a rule of its columns.
     """
     ends = np.rint(np.cumsum(fitted.shares) / fitted.shares.sum() * records).astype(np.int64)
     start = np.append(0, ends)
@@ -128,9 +134,34 @@ def best_records(
             gap[offsets[k] : offsets[k + 1], offsets[j] : offsets[j + 1]] -= pair.T
     if near is not None:
         gap = np.where(near, gap, 0.0)
+    gap[barred_pairs(towards.table.columns, towards.table.skips)] = -_BARRED
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
-    weights = np.ones((len(sizes),) * 2) if towards is None else towards.table.weights_of_pairs
+    weights = towards.table.weights_of_pairs
     swapped(x, start, gap, offsets, np.arange(len(sizes)), weights, passes, rng)
-    if towards is not None:
-        swapped_towards(x, start, towards, rng)
+    swapped_towards(x, start, towards, rng)
+    _keep_rules(x, np.repeat(np.arange(len(ends)), np.diff(start)), fitted, towards.table, rng)
     return x[rng.permutation(records)]
+
+
+def _keep_rules(
+    x: Codes,
+    of_class: NDArray[np.intp],
+    fitted: FittedClasses,
+    table: Workload,
+    rng: np.random.Generator,
+) -> None:
+    """Draw codes that rules leave for the records x (n, K) that break them, by their class (n,).
+
+    Rules read columns in front of their own, so one pass is enough.
+    """
+    codes = table.by_name(x)
+    for k, (name, column) in enumerate(table.columns.items()):
+        if (skip := table.skips.get(name)) is None:
+            continue
+        broken = np.flatnonzero(~skip.keeps(codes, codes[name]))
+        left = skip.allowed(skip.rows.cells(codes)[broken], column.size)
+        own = slice(*fitted.offsets[k : k + 2])
+        likely = left * (fitted.profiles[of_class[broken], own] + _HARDLY)
+        x[broken, k] = np.argmax(likely / rng.standard_exponential(likely.shape), axis=1)
+        if not left.any(axis=1).all():
+            raise InputError.by("counts-rules-leave-none")

@@ -74,7 +74,7 @@ def drawn_fits(
                 ties = counts.ties(shares, profiles)
                 fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit)
                 near, towards = counts.precision > 0.0, without_given(own)
-                records = best_records(fitted, noisy.records, rng, near, towards)
+                records = best_records(fitted, noisy.records, rng, towards, near)
             made, drawn = with_given(records, in_pairs(own), rng)
             codes.append(made)
             misfit += 0.0 if by_classes else misfit_of(own, made) / datasets

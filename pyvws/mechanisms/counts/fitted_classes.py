@@ -12,11 +12,11 @@ more columns leave more noise in each count. In the columns of a pair with so ma
 share of the budget, as analysts need, it is as much smaller: there the prior hides regressions.
 Its cost follows the cells and the classes, and not the records.
 
-Where rules bar codes a class lies within one pattern of `rule_patterns`, so none of its records
-breaks a rule. Several fits begin at random, and their mean is the model: it stands nearer to the
-truth than the best of them. A `Further` prior, such as a public table's, adds slopes of its own.
-Few classes cannot hold a strong diagonal. So of each pair of columns
-the part of its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
+Where rules bar codes a class lies within one pattern of `rule_patterns`. Cells that further rules
+make impossible count as a measured 0. Several fits begin at random, and their mean is the model: it
+stands nearer to the truth than the best of them. A `Further` prior, such as a public table's, adds
+slopes of its own. Few classes cannot hold a strong diagonal. So of each pair of columns the part of
+its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
 (gap / deviation)^2 that is the share 1 - C / X of the gap, as James and Stein have it, where C is
 what noise hardly exceeds. Of the rest the covariance z of both columns' ranks, in deviations, keeps
 the share 1 - 1 / z^2: a tie along both orders shows there when all cells together hide it. Of a
@@ -54,10 +54,9 @@ _SPREAD: Final = 0.5  # Of the logits that a fit begins with.
 _SMOOTH: Final = 0.2  # Scales of the noise within which Laplace's log density is round.
 _OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
 _RARER: Final = 1e-3  # Of what a fit has of a code, at least: a class may need it.
-_RAKED: Final = 10  # Passes that give classes their margins.
+_RAKED: Final = 20  # Passes that give classes their margins.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
 _FEW: Final = 10  # The square of all codes has so many times the cells of the few pairs in it.
-_NONE: Final = -np.inf  # The logit of a code that rules bar.
 MOST_CELLS: Final = 200_000
 """Cells of the sets that are no plain pairs, at most, for a fit."""
 
@@ -174,8 +173,9 @@ class PenalisedCounts:
         most = self.of_pairs.max(axis=0, initial=1.0)
         self.prior = np.repeat(_PRIOR * len(self.sizes) / most, self.sizes)
         power = 1.0 if noisy.laplace else 2.0
-        self.weights = np.repeat(noisy.scales**-power, noisy.table.sizes) * noisy.table.possible
+        self.weights = np.repeat(noisy.scales**-power, noisy.table.sizes)
         self.square = np.zeros((self.offsets[-1], self.offsets[-1]))
+        self.known = np.zeros_like(self.square)  # With cells that rules make impossible.
         self.precision = np.zeros_like(self.square)
         self.gap, self.slope = np.empty_like(self.square), np.empty_like(self.square)
         self.others: list[tuple[Clique, Floats, Floats]] = []
@@ -189,7 +189,9 @@ class PenalisedCounts:
             if is_pair(crossed):
                 a, b = (self._codes(name) for name in crossed.columns)
                 self.square[a, b], self.square[b, a] = S, S.T
-                self.precision[a, b], self.precision[b, a] = weights, weights.T
+                self.known[a, b], self.known[b, a] = weights, weights.T
+                measured = weights * noisy.table.possible[own].reshape(shape)
+                self.precision[a, b], self.precision[b, a] = measured, measured.T
             if not (self.in_square and is_pair(crossed)):
                 self.others.append((crossed, S, weights))
 
@@ -244,27 +246,22 @@ class PenalisedCounts:
         return int(np.clip(wanted, _LEAST_STEPS, _MOST_STEPS))
 
     @cached_property
-    def patterns(self) -> tuple[NDArray[np.bool_], Floats]:
-        """The patterns (P, sum of L) of codes that rules leave, and their shares (P,)."""
+    def patterns(self) -> tuple[Floats, Floats]:
+        """The shares (P,) of the patterns that rules leave, and of their codes (P, sum of L)."""
         patterns = rule_patterns(self.table.columns, self.table.skips)
-        assert patterns is not None
-        return patterns, _shares_of_patterns(patterns, self.margins, self.offsets)
+        return _under_rules(patterns, self.margins, self.offsets)
 
     def start(self, classes: int, rng: np.random.Generator) -> Logits:
         """Where a fit begins: classes of each pattern by its share, near the margins."""
-        (patterns, share), margins = self.patterns, self.margins
+        share, codes = self.patterns
         number = np.maximum(1, np.rint(classes * share)).astype(np.intp)
-        left = np.repeat(patterns, number, axis=0)
-        logits = np.log(margins) + _SPREAD * rng.standard_normal(left.shape)
+        prior = np.repeat(codes, number, axis=0)
+        with np.errstate(divide="ignore"):
+            logits = np.log(prior) + _SPREAD * rng.standard_normal(prior.shape)
         shares = np.log(np.repeat(share / number, number)) + _SPREAD * rng.standard_normal(
-            len(left)
+            len(prior)
         )
-        prior = (
-            left
-            * margins
-            / self._by_code(np.add.reduceat(left * margins, self.offsets[:-1], axis=1))
-        )
-        return Logits(shares, np.where(left, logits, _NONE), prior)
+        return Logits(shares, logits, prior)
 
     def profiles(self, logits: Floats) -> Floats:
         """The shares (H, sum of L) of codes with those logits, which add up to 1 in a column."""
@@ -285,7 +282,7 @@ class PenalisedCounts:
         if self.in_square:
             gap = np.matmul((phi * (n * pi)[:, None]).T, phi, out=self.gap)
             gap -= self.square
-            loss, slope = self._loss(gap, self.precision, self.slope)
+            loss, slope = self._loss(gap, self.known, self.slope)
             by_code = phi @ slope
             of_class, loss = 0.5 * (phi * by_code).sum(axis=1), 0.5 * loss
         for crossed, S, weights in self.others:
@@ -441,16 +438,20 @@ def on_simplex(counts: Floats, total: float) -> Floats:
     return np.maximum(counts - over[np.flatnonzero(falling > over)[-1]], 0.0)
 
 
-def _shares_of_patterns(
+def _under_rules(
     patterns: NDArray[np.bool_], margins: Floats, offsets: NDArray[np.intp]
-) -> Floats:
-    """The shares (P,) of patterns, by each column's margin given what the ones before it leave."""
-    shares = np.ones(len(patterns))
-    for low, high in pairwise(offsets):
-        before = np.zeros(len(patterns), dtype=np.intp)
-        if low:
-            before = np.unique(patterns[:, :low], axis=0, return_inverse=True)[1].ravel()
-        first = np.unique(patterns[:, :high], axis=0, return_index=True)[1]
-        mass = (patterns[:, low:high] * margins[low:high]).sum(axis=1)
-        shares *= mass / np.bincount(before[first], mass[first])[before]
-    return shares
+) -> tuple[Floats, Floats]:
+    """The shares (P,) of patterns, and of their codes (P, sum of L), that have these margins.
+
+    Beside the rules columns are independent, as far as the margins leave them so.
+    """
+    shares, codes = np.ones(len(patterns)), patterns * margins
+    for passed in range(_RAKED):
+        for low, high in pairwise(offsets):
+            own = codes[:, low:high]
+            if passed:
+                own *= margins[low:high] / np.maximum(shares @ own, 1e-300)
+            mass = own.sum(axis=1)
+            own /= mass[:, None]
+            shares = np.maximum(shares * mass / (shares @ mass), 1e-100)
+    return shares, codes

@@ -26,7 +26,6 @@ from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance, on_simplex
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.skips import rule_patterns
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.posterior.cell_family import CountedTable, FittedFamily, fitted_family
@@ -46,9 +45,8 @@ _LEAST: Final = 1e-9  # Times a share at once, so that none is lost for good or 
 def within_reach(noisy: Measurements) -> Measurements:
     """The noisy counts of a table whose classes give no more than they can.
 
-    A column whose rules read a given one follows from what they read. So do the last columns with
-    rules where these make too many patterns. The largest columns have their margins where all of
-    them have too many codes.
+    A column whose rules read a given one follows from what they read. The largest columns have
+    their margins where all of them have too many codes.
     """
     noisy = where_seen(noisy)
     table, given = noisy.table, dict(noisy.table.given)
@@ -63,8 +61,6 @@ def within_reach(noisy: Measurements) -> Measurements:
     for name, skip in table.skips.items():
         if name not in given and {*given} & {*skip.rows.columns}:
             add(name)
-    while rule_patterns(*_left(table, given)) is None:
-        add([name for name in table.skips if name not in given][-1])
     sizes = {name: own.size for name, own in _left(table, given)[0].items()}
     while sum(sizes.values()) > _MOST_CODES:
         add(max(sizes, key=lambda name: sizes[name]))
@@ -223,13 +219,7 @@ class _Rows:
         possible = np.broadcast_to(own.prior > 0.0, (own.rows.size, L))[combination].copy()
         free = np.ones(len(first), dtype=np.bool_)
         if skip is not None:
-            forced = skip.forced[case]
-            free = forced < 0
-            left = np.ones((len(first), L), dtype=np.bool_)
-            if skip.left is not None:
-                left &= skip.left[case]
-            left[:, list(skip.barred)] = False
-            left[~free] = np.arange(L) == forced[~free, None]
+            free, left = skip.forced[case] < 0, skip.allowed(case, L)
             both = possible & left
             possible = np.where(both.any(axis=1, keepdims=True), both, left)
             if not possible.any(axis=1).all():

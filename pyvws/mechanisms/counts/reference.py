@@ -90,11 +90,14 @@ class ReferenceRecords:
         codes, times = np.unique(x, axis=0, return_counts=True)
         sizes = [column.size for column in table.columns.values()]
         patterns = rule_patterns(table.columns, table.skips)
-        assert patterns is not None
         at = np.append(0, np.cumsum(sizes))[:-1]
         allowed = np.zeros(len(codes), dtype=np.bool_)
         for own in patterns:
             allowed |= (own[codes + at] | (codes < 0)).all(axis=1)
+        in_table = dict(zip(table.columns, codes.T, strict=True))
+        for name, skip in table.skips.items():
+            unknown_there = np.any([in_table[n] < 0 for n in (name, *skip.rows.columns)], axis=0)
+            allowed &= unknown_there | skip.keeps(in_table, in_table[name])
         codes, times = codes[allowed], times[allowed].astype(np.int64)
         if len(codes) > _MOST:
             kept = np.sort(np.argsort(-times, kind="stable")[:_MOST])

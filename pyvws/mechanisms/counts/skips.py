@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ from pyvws.tables.schema.rules import Fixed, Never
 from pyvws.tables.schema.schema import Schema
 
 _MOST_CASES = 1_000_000
-_MOST_PATTERNS = 64
+MOST_PATTERNS = 64
+"""Of rules that classes keep by themselves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +47,12 @@ class Skip:
     def of(self, codes: Mapping[str, Codes]) -> Codes:
         """The forced codes (N,) of records of known codes (N,), -1 where the model draws."""
         return self.forced[self.rows.cells(codes)]
+
+    def allowed(self, cases: NDArray[np.signedinteger[Any]], size: int) -> NDArray[np.bool_]:
+        """Which of so many codes of the column some cases (M,) leave, (M, size)."""
+        forced, codes = self.forced[cases, None], np.arange(size)
+        kept = np.where(forced < 0, ~np.isin(codes, self.barred), codes == forced)
+        return kept if self.left is None else kept & self.left[cases]
 
     def keeps(self, codes: Mapping[str, Codes], own: Codes) -> NDArray[np.bool_]:
         """Whether records of codes (N,) may have their `own` ones (N,) of the column."""
@@ -140,14 +148,44 @@ def _skip(
     return Skip(rows, forced, tuple(sorted(barred)), own_left)
 
 
+def barred_pairs(
+    columns: Mapping[str, CountedColumn], skips: Mapping[str, Skip]
+) -> NDArray[np.bool_]:
+    """Which pairs of codes (sum of L, sum of L) the rules of either column leave no record."""
+    sizes = [column.size for column in columns.values()]
+    begin = dict(zip(columns, np.cumsum([0, *sizes]).tolist(), strict=False))
+    barred = np.zeros((sum(sizes), sum(sizes)), dtype=np.bool_)
+    for name, skip in skips.items():
+        own = slice(begin[name], begin[name] + columns[name].size)
+        for parent, of_case in skip.rows.codes.items():
+            for code in range(columns[parent].size):
+                left = skip.allowed(np.flatnonzero(of_case == code), columns[name].size)
+                barred[begin[parent] + code, own] |= ~left.any(axis=0)
+    return barred | barred.T
+
+
 def rule_patterns(
     columns: Mapping[str, CountedColumn], skips: Mapping[str, Skip]
-) -> NDArray[np.bool_] | None:
-    """Patterns of codes, (P, sum of L) over the columns in turn; None of above 64.
+) -> NDArray[np.bool_]:
+    """Patterns of codes, (P, sum of L) over the columns in turn, of which there are at most 64.
 
     All combinations within a pattern keep the rules: it takes codes that no rule tells apart of
-    each column that a rule reads, with what rules then force or bar elsewhere.
+    each column that a rule reads, with what rules then force or bar elsewhere. Where the rules make
+    too many patterns, some columns' rules are in none. Those that fix a code come first.
     """
+    kept, every = dict[str, Skip](), sum(column.size for column in columns.values())
+    patterns = np.ones((1, every), dtype=np.bool_)
+    for name in sorted(skips, key=lambda name: skips[name].left is not None):
+        more = {one: skip for one, skip in skips.items() if one in kept or one == name}
+        if (wider := _patterns(columns, more)) is not None:
+            kept, patterns = more, wider
+    return patterns
+
+
+def _patterns(
+    columns: Mapping[str, CountedColumn], skips: Mapping[str, Skip]
+) -> NDArray[np.bool_] | None:
+    """The patterns of `rule_patterns` of all these rules; None of none and of above 64."""
     found: list[dict[str, NDArray[np.bool_]]] = [{}]
     for name, column in columns.items():
         alike, skip = _alike(column.size, name, skips), skips.get(name)
@@ -164,7 +202,7 @@ def rule_patterns(
             for group in np.unique(alike[own]):
                 wider.append({**left, name: own & (alike == group)})
         found = wider
-        if not 0 < len(found) <= _MOST_PATTERNS:
+        if not 0 < len(found) <= MOST_PATTERNS:
             return None
     none = np.empty(0, dtype=np.bool_)
     return np.array([np.concatenate([none, *left.values()]) for left in found])

@@ -16,24 +16,38 @@ would need counts of cluster by cell by column, which few releases have. So what
 variance of the share of all records follows to the cell, as in Kish's design effect: in proportion
 to p (1 - p), and to sum_c (W_c / W)^2 less the part of single records. W_c is the sum of weights of
 a cluster's records in the cell.
+
+Means, totals and quantiles are those of synthetic rows, whose clusters and datasets both differ by
+noise. So they have the variance of rows drawn one by one, and what counts of cluster by column have
+more: a code stands for the mean of its rows. Of a quantile it is that of the share up to it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
-from narwhals.typing import IntoDataFrame
+from narwhals.typing import IntoDataFrame, IntoFrame
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.evaluation.combining_rules import OF, NoisyCells
-from pyvws.evaluation.public_cells import CellStatistic
+from pyvws.evaluation.public_cells import CellRecords, CellStatistic
+from pyvws.evaluation.survey_estimates import (
+    SurveyDesign,
+    SurveyEstimate,
+    survey_design,
+    survey_mean,
+    survey_quantile,
+    survey_total,
+)
 from pyvws.evaluation.whole_tables import SquaredWeights, WholeTables
 from pyvws.mechanisms.counts.workload import OF_ALL
+from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
 
 _SURE: Final = 4.0  # Deviations of a sum of noisy counts that shares are taken of.
@@ -101,7 +115,7 @@ def counted_cells(
     own = totals if of == OF[0] or squares is None else ()
     tables = WholeTables.read(counts, noise, schema, level=level, totals=own)
     stands_for: float = 1 if squares is None else squares.stands_for
-    columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
+    columns: dict[str, list[Any]] = {name: [] for name in _PARTS}
     noisy = tables.joined
     of_squares = {k: tables.squares(k, squares) for k in noisy} if squares else {}
     total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
@@ -134,7 +148,7 @@ def counted_cells(
             *(stands_for * max(0, found - half), stands_for * max(0, found + half)),
             *(share, max(0.0, ends[0]), max(0.0, ends[1])),
         )
-        for column, value in zip(_RETURNED, row, strict=True):
+        for column, value in zip(_PARTS, row, strict=True):
             columns[column].append(value)
     return columns
 
@@ -147,28 +161,27 @@ def _of_share(share: float, total: float, squares: tuple[float, float] | None) -
     return max(0.0, (1.0 - 2.0 * share) * of_cell + share**2 * of_all) / total**2
 
 
-_RETURNED: Final = (
-    *("set", "label", "count", "lower", "upper"),
-    *("share", "share_lower", "share_upper"),
-)
+_PARTS: Final = ("set", "label", "count", "lower", "upper", "share", "share_lower", "share_upper")
 
 
-class _Sampling(NamedTuple):
+class Sampling(NamedTuple):
     """The variance of a figure by the sample, and its degrees of freedom."""
 
     variance: float
     df: float = math.inf
 
 
-class _Share(NamedTuple):
-    """A share of records drawn one by one.
+class AloneMean(NamedTuple):
+    """A mean over records drawn one by one, so many in rows; `apart` is the variance of a record.
 
     `variance` is its own, and `single` sum w^2 / (sum w)^2 of the records.
     """
 
-    share: float
+    mean: float
     variance: float
     single: float
+    number: float
+    apart: float
 
 
 class _Summed(NamedTuple):
@@ -186,14 +199,15 @@ class _Summed(NamedTuple):
     def total(self) -> float:
         return float(self.numbers.sum())
 
-    def share(self, place: int) -> _Share:
+    def share(self, place: int) -> AloneMean:
         """That of a level, of records drawn one by one."""
-        total = self.total
+        total, squares, single = self.total, None, 1.0 / self.total
         share = min(max(float(self.numbers[place]) / total, 0.0), 1.0)
-        if self.squares is None:
-            return _Share(share, _of_share(share, total, None), 1.0 / total)
-        own, of_all = float(self.squares[place]), float(self.squares.sum())
-        return _Share(share, _of_share(share, total, (own, of_all)), of_all / total**2)
+        if self.squares is not None:
+            squares = float(self.squares[place]), float(self.squares.sum())
+            single = squares[1] / total**2
+        variance = _of_share(share, total, squares)
+        return AloneMean(share, variance, single, total, share * (1.0 - share))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,8 +220,8 @@ class CountedFigures:
     - `population`: Whether figures are of the population, and not of the table.
     - `squared`: The sums of squared weights, where counts are sums of weights.
     - `clusters`, `strata`: The columns of public clusters that records came in, and of their
-      strata. Figures of the population that were not counted by cluster are none. Strata alone
-      change nothing.
+      strata, or of the strata of records. Figures of the population that were not counted by
+      cluster are none.
     """
 
     tables: WholeTables
@@ -263,13 +277,12 @@ class CountedFigures:
         alone = total * share * (1.0 - share)
         if squares is not None:
             alone = max(0.0, float(squares[0]) - total * share**2)
-        if (sampling := self._sampling([(cell, 1.0)], alone)) is None:
+        if (sampling := self.sampling(self.tables.of_labels(cell) or {}, alone)) is None:
             return None
         tail = self.tails.get(summed.name, self.normal)
         own = self._figure(cell, number, variance, tail, sampling)
         times = 1.0 if self.squared is None else self.squared.stands_for
-        scaled = ("estimate", "standard_error", "lower", "upper")
-        return [own | {part: times * own[part] for part in scaled}]
+        return [{part: x if part == "df" else times * x for part, x in own.items()}]
 
     def _shares(
         self, cell: Mapping[str, str], column: str, levels: Sequence[str]
@@ -285,48 +298,71 @@ class CountedFigures:
         total, covariance = summed.total, summed.covariance
         if total <= _SURE * math.sqrt(of_total := float(covariance.sum())):
             return None
-        found = []
-        for place, level in enumerate(levels):
+        known = filter(None, (self.tables.of_labels({column: level}) for level in levels))
+        coded, found = np.array([own[column] for own in known]), []
+        for place in range(len(levels)):
             own = summed.share(place)
-            slope = every.share(place).share / every.total
-            less = [({column: one}, -slope) for one in levels]
-            cells = [({column: level}, 1.0 / every.total), *less]
-            sampling = self._sampling(cells, every.share(place).variance)
-            if sampling is not None and self.clusters is not None and cell:
-                sampling = self._in_cell(sampling, cell, own, every.share(place))
+            values = np.where(coded.any(axis=0), coded[place], np.nan)
+            sampling = self.of_mean(column, values, cell, own, every.share(place))
             if sampling is None:
                 return None
             # The slope of a ratio [lumley2004].
-            noise = covariance[place, place] - 2.0 * own.share * covariance[place].sum()
-            noise = (noise + own.share**2 * of_total) / total**2
+            noise = covariance[place, place] - 2.0 * own.mean * covariance[place].sum()
+            noise = (noise + own.mean**2 * of_total) / total**2
             share = float(summed.numbers[place]) / total
             found.append(self._figure([*cell, column], share, noise, self.normal, sampling))
         return found
 
-    def _sampling(
-        self, cells: Sequence[tuple[Mapping[str, str], float]], alone: float
-    ) -> _Sampling | None:
-        """The variance of a sum over cells, at least that of records drawn one by one."""
+    def of_mean(
+        self,
+        column: str,
+        values: Floats,
+        cell: Mapping[str, str],
+        own: AloneMean,
+        every: AloneMean,
+        within: float = 0.0,
+    ) -> Sampling | None:
+        """The sampling variance of a cell's mean of `values` (L,) of a column's codes, or NaN.
+
+        `own` is that of the cell and `every` of all records. `within` is the part of its variance
+        that values within codes have. None where clusters were not counted.
+        """
+        about = own if self.clusters is None else every
+        known = {column: np.nan_to_num(values - about.mean) / about.number}
         if self.clusters is None:
-            return _Sampling(alone)
-        found = self.tables.by_cluster(self.clusters, cells, self.strata)
-        return found and _Sampling(max(alone, found.variance), found.df)
+            return self.sampling((self.tables.of_labels(cell) or {}) | known, own.variance)
+        found = self.sampling(known, every.variance, within)
+        return self._in_cell(found, cell, own, every) if cell and found else found
+
+    def sampling(
+        self, by_column: Mapping[str, Floats], alone: float, within: float = 0.0
+    ) -> Sampling | None:
+        """The variance of a sum of counts times factors of codes, and of what is `within` codes.
+
+        Between clusters it is at least that of records drawn one by one. Strata without clusters
+        take no part where they were not counted by these columns.
+        """
+        if self.clusters is not None:
+            found = self.tables.by_cluster(self.clusters, by_column, self.strata)
+            return found and Sampling(max(alone, found.variance + within), found.df)
+        strata = self.strata and self.tables.by_stratum(self.strata, by_column, self.squared)
+        return Sampling(strata if isinstance(strata, float) else alone)
 
     def _in_cell(
-        self, found: _Sampling, cell: Mapping[str, str], own: _Share, every: _Share
-    ) -> _Sampling | None:
-        """The variance of a share in a cell, by what was found of the share of every record.
+        self, found: Sampling, cell: Mapping[str, str], own: AloneMean, every: AloneMean
+    ) -> Sampling | None:
+        """The variance of a mean in a cell, by what was found of the mean of every record.
 
         A cell is as concentrated in clusters as that of its columns that is so the most.
         """
-        each = [{name: label} for name, label in cell.items()]
-        sums = [self.tables.by_cluster(str(self.clusters), [(x, 1.0)]) for x in (*each, {})]
+        each = [self.tables.of_labels({name: label}) or {} for name, label in cell.items()]
+        sums = [self.tables.by_cluster(str(self.clusters), x) for x in (*each, {})]
         known = [one.concentration for one in sums if one is not None and one.total > 0.0]
         if len(known) < len(sums):
             return None
         times = max(0.0, max(known[:-1]) - own.single) / max(known[-1] - every.single, _LEAST)
-        times *= own.share * (1.0 - own.share) / max(every.share * (1.0 - every.share), _LEAST)
-        return _Sampling(own.variance + times * (found.variance - every.variance), found.df)
+        times *= own.apart / max(every.apart, _LEAST)
+        return Sampling(own.variance + times * (found.variance - every.variance), found.df)
 
     def _figure(
         self,
@@ -334,11 +370,11 @@ class CountedFigures:
         estimate: float,
         noise: float,
         tail: float,
-        of_sample: _Sampling,
+        of_sample: Sampling,
     ) -> dict[str, float]:
         """The parts of a figure by columns, of variances of noise and sample; no end is below 0."""
         if self.tables.are_published(names):
-            noise, of_sample = 0.0, _Sampling(0.0)
+            noise, of_sample = 0.0, Sampling(0.0)
         noise, sampling = max(float(noise), 0.0), self.population * float(of_sample.variance)
         half = math.sqrt(tail**2 * noise + self.normal**2 * sampling)
         if of_sample.df < math.inf:
@@ -363,16 +399,96 @@ class CountedFigures:
         if column in cell or (name := self.tables.smallest(asked)) is None:
             return None
         table = self.tables.joined.get(name) or self.tables.barred[name]
-        chosen = [self.tables.chosen(table, {**cell, column: level}) for level in levels]
-        if any(own is None for own in chosen):
+        labels = [{**cell, **({column: level} if column else {})} for level in levels]
+        chosen = [own for own in map(self.tables.of_labels, labels) if own is not None]
+        if len(chosen) < len(levels):
             return None
-        sums = np.array(chosen)
+        sums = np.array([self.tables.factors(table, own) for own in chosen])
         numbers = (sums * table.counts).reshape(len(levels), -1).sum(axis=1)
         squares = None
         if self.squared is not None:
             of_cells = self.tables.squares(name, self.squared)
             squares = (sums * of_cells).reshape(len(levels), -1).sum(axis=1)
         return _Summed(name, numbers, self.tables.covariance(name, sums), squares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusteredRows:
+    """The rows of a dataset as if drawn one by one, and what was counted of their clusters.
+
+    `codes` (N,) are those of numbers as they were counted, -1 for none, by column.
+    """
+
+    counted: CountedFigures
+    rows: CellRecords
+    codes: Mapping[str, NDArray[Any]]
+    design: SurveyDesign
+
+    @classmethod
+    def read(cls, counted: CountedFigures, rows: CellRecords, table: IntoFrame) -> Self:
+        """Those of a dataset; each row stands for the same number of records."""
+        known = [own for name, own in counted.tables.columns.items() if name in rows.numbers]
+        codes = {own.name: own.read(open_frame(table))[0] for own in known}
+        design = replace(survey_design(np.ones(len(rows.cell))), squares=rows.squares)
+        return cls(counted, rows, codes, design)
+
+    def estimate(
+        self, asked: CellStatistic, point: Any, place: int, cell: Mapping[str, str]
+    ) -> SurveyEstimate | None:
+        """That of a number in a cell, which has a `place`; None where clusters were not counted."""
+        of_cell = self.counted.tables.of_labels(cell)
+        if of_cell is None or self.counted.clusters is None or asked.column not in self.codes:
+            return None
+        numbers, codes = self.rows.numbers[asked.column], self.codes[asked.column]
+        values, L = numbers, self.counted.tables.columns[asked.column].size
+        used = np.flatnonzero(np.isfinite(values) & (codes >= 0))
+        rows = used[self.rows.cell[used] == place]
+        if not len(rows):
+            return None
+        found = survey_total(values[rows], self.design, rows)
+        if asked.kind == "quantile":
+            found = survey_quantile(values[rows], point, self.design, rows)
+            values = np.where(values <= found.estimate, 1.0, 0.0)
+        number, sums = (np.bincount(codes[used], x, L) for x in (None, values[used]))
+        of_code = sums / np.where(number > 0, number, np.nan)
+        near, every, own = of_code[codes], self._alone(values, used), self._alone(values, rows)
+        within = every.variance - self._alone(near, used).variance
+        mean = self.counted.of_mean(asked.column, of_code, cell, own, every, within)
+        if mean is None or asked.kind == "mean":
+            return mean and SurveyEstimate(own.mean, mean.variance, mean.df)
+        if asked.kind == "quantile":
+            times = mean.variance / own.variance if own.variance else 1.0
+            squares = np.ones(len(values)) if self.rows.squares is None else self.rows.squares
+            design = replace(self.design, squares=times * squares)
+            return replace(survey_quantile(numbers[rows], point, design, rows), df=mean.df)
+        alone, of_near = (survey_total(x[used], self.design, used) for x in (values, near))
+        known = {asked.column: np.nan_to_num(of_code)}
+        total = self.counted.sampling(known, alone.variance, alone.variance - of_near.variance)
+        if cell and total:  # Means of clusters follow their numbers as in all records.
+            whole = self.counted.of_mean(asked.column, of_code, {}, every, every, within)
+            parts = self._of_product(of_cell, own, mean), self._of_product({}, every, whole)
+            if not all(parts):
+                return None
+            total = total._replace(variance=total.variance * parts[0] / parts[1])
+        w = float(self.rows.weights[0])
+        return total and SurveyEstimate(w * found.estimate, w**2 * total.variance, total.df)
+
+    def _of_product(
+        self, by_column: Mapping[str, Floats], own: AloneMean, mean: Sampling | None
+    ) -> float:
+        """The variance of a number of records times their mean, as if apart; 0 if not counted."""
+        alone = own.single * own.number**2 * (1.0 - own.number / len(self.rows.cell))
+        count = self.counted.sampling(by_column, alone)
+        if count is None or mean is None:
+            return 0.0
+        return own.mean**2 * count.variance + own.number**2 * mean.variance
+
+    def _alone(self, values: Floats, rows: NDArray[np.intp]) -> AloneMean:
+        """The mean of the values (N,) in some rows, as if these were drawn one by one."""
+        found, number = survey_mean(values[rows], self.design, rows), float(len(rows))
+        squares = number if self.design.squares is None else float(self.design.squares[rows].sum())
+        apart = float(np.var(values[rows]))
+        return AloneMean(found.estimate, found.variance, squares / number**2, number, apart)
 
 
 def are_measured(columns: Sequence[str], sets: Iterable[str]) -> bool:

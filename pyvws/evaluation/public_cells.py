@@ -86,7 +86,7 @@ class CellRecords:
     - `levels`: The place (N,) of each record among the levels of a share, -1 where it has none of
       them.
     - `strata`, `clusters` (N,): Codes.
-    - `squares` (N,): As in `SurveyDesign`.
+    - `squares` (N,): As in `SurveyDesign`, for records without clusters.
     """
 
     cell: NDArray[np.intp]
@@ -237,7 +237,8 @@ def estimates_by_cell(
     Records without a value of the statistic's column are not used.
     """
     design = survey_design(records.weights, records.strata, records.clusters)
-    design = replace(design, squares=records.squares)
+    if records.clusters is None:
+        design = replace(design, squares=records.squares)
     order = np.argsort(records.cell, kind="stable")
     starts = np.searchsorted(records.cell[order], np.arange(len(plan.cells) + 1))
     cells = [order[start:end] for start, end in pairwise(starts)]

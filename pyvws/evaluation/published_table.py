@@ -32,7 +32,7 @@ from pyvws.evaluation.combining_rules import (
     combine,
     rule_named,
 )
-from pyvws.evaluation.counted_cells import CountedFigures
+from pyvws.evaluation.counted_cells import ClusteredRows, CountedFigures
 from pyvws.evaluation.laplace_table import (
     Weighing,
     laplace_figures,
@@ -315,9 +315,8 @@ def tabulate(
     strata, clusters : str, optional
         Columns of the design: clusters were drawn with replacement within strata. Without
         `clusters` the schema's units are clusters where the datasets have their ids; else each
-        record is one. Equal labels of clusters in two strata are two clusters. Figures that noisy
-        counts give have the variance between clusters that were counted, and know no strata
-        without clusters.
+        record is one. Equal labels of clusters in two strata are two clusters. Figures of noisy
+        counts have the variance between clusters that were counted, or strata without clusters.
     schema : Schema, optional
         Levels, codes of missing values and ranges of the columns.
     level : float
@@ -413,14 +412,15 @@ def tabulate(
     elif epsilon is not None or ranges is not None:
         raise UsageError.by("laplace-without-original")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
-    direct_figures = None
+    direct_figures, clustered = None, list[ClusteredRows]()
     if several.counted and rules["of"] and not weights:
         design: Any = {"of": rules["of"], "level": level, "clusters": clusters, "strata": strata}
         direct_figures = CountedFigures.read(several.counted, schema, **design)
+        tables, coded = [*map(open_frame, frames.values())], direct_figures.tables.columns
         if (squares := SquaredWeights.of(several.counted)) is not None:
-            pairs = zip(records, frames.values(), strict=True)
-            coded = direct_figures.tables.columns
-            records = [squares.beside(own, open_frame(table), coded) for own, table in pairs]
+            records = [squares.beside(*x, coded) for x in zip(records, tables, strict=True)]
+        pairs = zip(records, tables, strict=True)
+        clustered = [ClusteredRows.read(direct_figures, *own) for own in pairs if clusters]
     estimates = [estimates_by_cell(dataset, plan) for dataset in records]
     figures = []
     for place, statistic in enumerate(plan.statistics):
@@ -432,6 +432,9 @@ def tabulate(
             direct = direct_figures and direct_figures.of_cell(labels, statistic)
             for column, point in enumerate(statistic.points):
                 of_datasets = [of_dataset[place][row][1][column] for of_dataset in estimates]
+                own = (rows.estimate(statistic, point, row, labels) for rows in clustered)
+                if len(known := [*filter(None, own)]) == len(estimates):
+                    of_datasets = known
                 figures.append(
                     CellFigure(
                         *(cell, statistic.kind, statistic.column, str(point)),
@@ -482,13 +485,15 @@ def _joined(
 ) -> dict[str, Any]:
     """The parts of a figure that the combining rules give; NaN as far as they give none."""
     names = ("estimate", "standard_error", "df", "lower", "upper")
-    q = np.array([estimate.estimate for estimate in estimates])
-    v = np.array([estimate.variance for estimate in estimates])
+    q, v, degrees = np.array([(own.estimate, own.variance, own.df) for own in estimates]).T
     if not np.isfinite(q).all():
         return dict.fromkeys(names, np.nan)
     sure = bool(np.isfinite(v).all())
     combined: Combined = combine(q, v if sure else np.zeros(len(q)), **rules)
     if not sure:
         return dict.fromkeys(names, np.nan) | {"estimate": combined.estimate}
+    if combined.variance > 0.0:
+        own = (float(v.mean()) / combined.variance) ** 2 / float(degrees.min())
+        combined = replace(combined, df=1.0 / (1.0 / combined.df + own) if own else combined.df)
     parts = (combined.estimate, combined.variance**0.5, combined.df, *combined.interval(level))
     return dict(zip(names, parts, strict=True))

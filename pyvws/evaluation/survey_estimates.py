@@ -8,7 +8,7 @@ clusters of the whole dataset count, and those without a record of the cell add 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -45,10 +45,14 @@ class SurveyDesign:
 
 @dataclass(frozen=True, slots=True)
 class SurveyEstimate:
-    """An estimate, and its variance in the unit squared; NaN where the data give none."""
+    """An estimate, and its variance in the unit squared; NaN where the data give none.
+
+    The variance has `df` degrees of freedom where these count.
+    """
 
     estimate: float
     variance: float
+    df: float = field(default=np.inf, repr=False)
 
 
 def survey_design(

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain, combinations
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -48,7 +49,7 @@ COLUMNS: Final = ("set", "cell", "label", "count", "scale")
 
 _FAR: Final = 40.0  # Scales: what lies beyond has a chance below 1e-17.
 _PASSES: Final = 20
-_EXACT: Final = 1e-9  # The variance of published totals in rows, nearly 0.
+_EXACT: Final = 1e-9  # The variance of published totals in rows, nearly 0, and the least.
 
 
 def noise_probabilities(
@@ -111,13 +112,8 @@ class SquaredWeights:
     def beside(
         self, records: CellRecords, frame: nw.DataFrame[Any], columns: Mapping[str, CountedColumn]
     ) -> CellRecords:
-        """The rows of a dataset with the weights that they stand for, and their squares.
-
-        Rows of clusters have no squares of their own.
-        """
+        """The rows of a dataset with the weights that they stand for, and their squares."""
         weights = records.weights * self.stands_for
-        if records.clusters is not None:
-            return replace(records, weights=weights)
         known = {n: columns[n] for n in self.sums if n in columns}
         there = {n: x for n, x in known.items() if {y.name for y in x.reads} <= {*frame.columns}}
         codes = {name: column.read(frame)[0] for name, column in there.items()}
@@ -290,17 +286,21 @@ class WholeTables(NamedTuple):
             having = {k: own for k, own in self.barred.items() if {*names} == {*own.columns}}
         return min(having, key=lambda name: having[name].counts.size, default=None)
 
-    def chosen(self, table: WholeTable, labels: Mapping[str, str]) -> Floats | None:
-        """1 in the cells of a table that have the labels, by column, else 0; None for no code."""
-        at: list[Any] = [slice(None)] * len(table.columns)
-        for place, name in enumerate(table.columns):
-            if name in labels:
-                if labels[name] not in (parts := self.columns[name].parts):
-                    return None
-                at[place] = parts.index(labels[name])
-        cells = np.zeros(table.counts.shape)
-        cells[tuple(at)] = 1.0
-        return cells
+    def of_labels(self, labels: Mapping[str, str]) -> dict[str, Floats] | None:
+        """1 for the code of a label, else 0, of the codes (L,) by column; None for no code."""
+        found = {}
+        for name, label in labels.items():
+            own = self.columns.get(name)
+            if own is None or label not in own.parts:
+                return None
+            found[name] = np.eye(own.size)[own.parts.index(label)]
+        return found
+
+    def factors(self, table: WholeTable, by_column: Mapping[str, Floats]) -> Floats:
+        """The product in each cell of the factors of its codes, 1 for columns without any."""
+        each = zip(table.columns, table.counts.shape, strict=True)
+        own = [by_column.get(name, np.ones(size)) for name, size in each]
+        return reduce(np.multiply.outer, own, np.ones(()))
 
     def covariance(self, name: str, sums: Floats, having: str | None = None) -> Floats:
         """The covariance (L, L) of the noise of L sums over a set's cells, with factors `sums`.
@@ -323,26 +323,29 @@ class WholeTables(NamedTuple):
             covariance += part @ part.T / (self.weights[own] * repeated**2)
         return covariance
 
-    def by_cluster(
-        self,
-        column: str,
-        cells: Sequence[tuple[Mapping[str, str], float]],
-        strata: str | None = None,
-    ) -> ClusterSum | None:
-        """The sum of counts in cells by labels, each times a factor, by the clusters of a column.
-
-        None where no whole table has them, or clusters by strata, and for a cluster alone.
-        """
-        name = self.smallest({column}.union(*(labels for labels, _ in cells)))
+    def _with_factors(
+        self, column: str, by_column: Mapping[str, Floats]
+    ) -> tuple[str, int, Floats] | None:
+        """The whole table with all these columns, the axis of the first, and each cell's factor."""
+        name = self.smallest({column, *by_column})
         if name is None or name not in self.joined:
             return None
         table = self.joined[name]
-        chosen = [self.chosen(table, labels) for labels, _ in cells]
-        axis, C = table.columns.index(column), table.counts.shape[table.columns.index(column)]
-        if C < 2 or any(own is None for own in chosen):
+        return name, table.columns.index(column), self.factors(table, by_column)
+
+    def by_cluster(
+        self, column: str, by_column: Mapping[str, Floats], strata: str | None = None
+    ) -> ClusterSum | None:
+        """The sum of counts times factors of codes, by the clusters of a column.
+
+        None where no whole table has them, or clusters by strata, and for a cluster alone.
+        """
+        if (found := self._with_factors(column, by_column)) is None:
             return None
-        factors = np.tensordot([factor for _, factor in cells], np.array(chosen), axes=1)
-        sums = np.moveaxis(table.counts * factors, axis, 0).reshape(C, -1).sum(axis=1)
+        name, axis, factors = found
+        sums = _by_code(self.joined[name].counts * factors, axis)
+        if (C := len(sums)) < 2:
+            return None
         home = np.zeros(C, dtype=np.intp)
         if strata is not None:
             of_both = self.smallest({column, strata})
@@ -362,6 +365,32 @@ class WholeTables(NamedTuple):
         variance -= C**2 / (C - 1) * float(noise)
         return ClusterSum(float(sums.sum()), variance, C, max(1, C - len({*home.tolist()})))
 
+    def by_stratum(
+        self, strata: str, by_column: Mapping[str, Floats], squared: SquaredWeights | None
+    ) -> float | None:
+        """The variance of a sum of counts times factors, of records drawn in each stratum.
+
+        None where no whole table has them. A stratum has as many records as rows, or as Kish's
+        number where this is larger, which is never above the true one.
+        """
+        if (found := self._with_factors(strata, by_column)) is None:
+            return None
+        name, axis, factors = found
+        table = self.joined[name]
+        squares = table.counts if squared is None else self.squares(name, squared)
+        each = [factors * self.factors(table, {strata: x}) for x in np.eye(factors.shape[axis])]
+        noise = np.diag(self.covariance(name, np.array(each)))
+        n = _by_code(table.counts, axis)
+        n = n * np.maximum(1.0, n / np.maximum(1.0, _by_code(squares, axis)))
+        apart = _by_code(table.counts * factors, axis) ** 2 - noise
+        of_each = _by_code(squares * factors**2, axis) - apart / np.maximum(1.0, n)
+        return max(0.0, float((n / np.maximum(1.0, n - 1.0) * of_each).sum()))
+
+
+def _by_code(cells: Floats, axis: int) -> Floats:
+    """Sums over all other axes (L,)."""
+    return np.moveaxis(cells, axis, 0).reshape(cells.shape[axis], -1).sum(axis=1)
+
 
 def _width_and_variance(
     scale: float, noise: Literal["laplace", "gaussian"], level: float
@@ -369,7 +398,8 @@ def _width_and_variance(
     """The q of an interval S - q to S + q, and the variance of the noise."""
     z, mass = noise_probabilities(scale, noise)
     at_least = np.cumsum(mass[z >= 0] + np.where(z[z >= 0] > 0, mass[z >= 0], 0.0))
-    return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), float(mass @ z**2)
+    variance = max(float(mass @ z**2), _EXACT if scale else 0.0)
+    return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), variance
 
 
 def _least_squares(

@@ -99,6 +99,20 @@ def test_a_family_fitted_to_its_counts_has_them(name):
         assert (inside == (made.codes[0][:, 1] >= table.columns["b"].size - 3)).all()
 
 
+def test_counts_that_stand_out_of_the_noise_go_before_a_wrong_family():
+    """Most numbers lie far out, which no normal distribution has."""
+    rng, table, n = np.random.default_rng(4), counted(FAMILIES["normal"]), 4_000
+    a = rng.integers(0, 2, n)
+    b = np.where(a == 0, rng.choice([0, 2], n), rng.choice(3, n, p=[0.45, 0.1, 0.45]))
+    x = np.column_stack([a, b]).astype(np.int32)
+    counts = table.counts(x) + np.rint(rng.normal(0, 8, len(table.possible))).astype(np.int64)
+    noisy = Measurements(
+        table=table, counts=counts, scales=np.array([8.0]), laplace=False, records=n
+    )
+    made = best_file(noisy, classes=1, seed=3)
+    assert np.abs(table.counts(made.codes[0]) - table.counts(x)).max() < 60
+
+
 @settings(max_examples=10)
 @given(st.sampled_from(["logistic", "nominal", "normal", "mass"]), st.integers(0, 2**32 - 1))
 def test_probabilities_of_a_fit_add_up_to_1_whatever_the_counts(name, seed):

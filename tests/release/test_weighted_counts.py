@@ -14,11 +14,9 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.evaluation.combining_rules import NoisyCells
-from pyvws.evaluation.public_cells import read_records, table_plan
 from pyvws.evaluation.published_table import tabulate
 from pyvws.evaluation.whole_tables import SquaredWeights
 from pyvws.statement.words import SCHEMA, claim_of
-from pyvws.tables.files.frame import open_frame
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
@@ -154,12 +152,6 @@ def test_figures_between_clusters_are_counted_too(written: Path) -> None:
     assert rows[0]["estimate"] == pytest.approx(w.sum(), rel=0.03)
     # Areas are alike, so the variance is that of records alone.
     assert rows[0]["standard_error"] == pytest.approx(w.std() * N**0.5, rel=0.2)
-    files = [pl.read_csv(x) for x in sorted((written / "release").glob("synthetic-*.csv"))]
-    squares = SquaredWeights({}, {}, 50.0, 0.5, 2.0)
-    plan = table_plan((), count=True, clusters="area")
-    records = squares.beside(read_records(files[0], plan, "dataset"), open_frame(files[0]), {})
-    assert records.weights[0] == 50.0
-    assert records.squares is None
 
 
 def test_other_regressions_are_refused(written: Path) -> None:

@@ -29,6 +29,8 @@ def test_each_row_has_its_kinds_of_figures(tmp_path: Path, monkeypatch: pytest.M
         assert 0.0 < row["score"] < 1000.0
     assert counts_records.write(found, tmp_path) == ["table.csv"]
     assert counts_records.table(found).row_count == 8
+    families = counts_records.run(tmp_path / "made.csv", seed=1, databases=1, model="conditionals")
+    assert [row["databases"] for row in families.rows] == [1] * 8
     pl.DataFrame({"x": [1]}).write_csv(tmp_path / "other.csv")
     with refused("not-ma2019"):
         counts_records.run(tmp_path / "other.csv", seed=1)

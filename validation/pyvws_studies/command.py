@@ -288,11 +288,12 @@ def _noisy_counts(
 def _counts_records(
     file: Annotated[Path, typer.Option(help="Your copy of ma2019.csv (NIST).")],
     databases: Annotated[int, typer.Option(help="Databases of a row.", min=1)] = 30,
+    model: Annotated[str, typer.Option(help="That of the datasets, as in synthesize.")] = "classes",
 ) -> _Asked:
     """How often intervals from noisy counts hold the figures of a real file."""
     from pyvws_studies import counts_records as study
 
-    return study, file, {"databases": databases}
+    return study, file, {"databases": databases, "model": model}
 
 
 def _whole_units(

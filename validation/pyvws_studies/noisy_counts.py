@@ -241,9 +241,9 @@ def _rows(
 
 def _told(release: Any, frame: pl.DataFrame) -> dict[str, float]:
     """The predicted scores of a release, and the right ones, in the cells that were counted."""
-    said, schema = release.privacy["counts"]["predicted"], Schema.parse(release.public_schema)
-    assert schema is not None
-    columns = counted_columns(schema).values()
+    said, public = release.privacy["counts"]["predicted"], Schema.parse(release.public_schema)
+    assert public is not None
+    columns = counted_columns(public).values()
     own, *made = (
         np.column_stack([x.read(nw.from_native(one, eager_only=True))[0] for x in columns])
         for one in (frame, *release.datasets)

@@ -219,16 +219,16 @@ class PenalisedCounts:
         the noisy counts say, which matters where these are amounts.
         """
         found = fitted.copy()
-        for low, high, (counted, deviation) in zip(
-            self.offsets[:-1], self.offsets[1:], self._counted, strict=True
-        ):
-            gap = counted / self.noisy.records - fitted[low:high]
-            gap -= gap.mean()
-            squares = (gap @ gap) * (self.noisy.records / max(deviation, 1e-300)) ** 2
-            likely = most_by_chance(np.float64(high - low - 1), self.noisy.laplace)
+        ends = [*pairwise(self.offsets)]
+        for (low, high), (counted, deviation) in zip(ends, self._counted, strict=True):
             if deviation:
-                moved = fitted[low:high] + kept_of_gap(likely, squares) * gap
-                found[low:high] = np.maximum(on_simplex(moved, 1.0), _RARER * fitted[low:high])
+                own = fitted[low:high]
+                gap = counted / self.noisy.records - own
+                gap -= gap.mean()
+                squares = np.sum((gap * self.noisy.records / deviation) ** 2)
+                likely = most_by_chance(np.asarray(high - low - 1.0), self.noisy.laplace)
+                moved = on_simplex(own + kept_of_gap(likely, squares) * gap, 1.0)
+                found[low:high] = np.maximum(moved, _RARER * own)
         return found
 
     def raked(self, shares: Floats, profiles: Floats, margins: Floats) -> Floats:

@@ -2,11 +2,11 @@
 
 Records with the same codes of the giving columns are a row. A row has whole numbers of each code.
 Their shares follow from the noisy counts of all sets that have the column: by its family, fitted to
-these, or else from its margin by all of them. That margin is raked to each table, so far as it
-stands out of the noise. Another column, whose counts with this one stand far out of the noise,
-splits the rows, so that the margin is raked to both. Codes are then swapped between records that
-the giving columns have alike, towards the noisy counts of the column with others, so far as these
-stand out of the noise. A difference and its later number have one table.
+these, or else from its margin by all of them. They are raked to each table, so far as it stands out
+of the noise. Another column, whose counts with this one stand far out of the noise, splits the rows
+and is raked to. Codes are then swapped between records that the giving columns have alike, towards
+the noisy counts of the column with others, so far as these stand out of the noise. A difference and
+its later number have one table.
 """
 
 from __future__ import annotations
@@ -156,12 +156,11 @@ def with_given(
             shares, fitted = own / own.sum(axis=1, keepdims=True), None
         else:
             shares, fitted = _shares(noisy, name, rows)
-            if beside := _beside(noisy, name, rows, shares, codes):
+            beside = _beside(noisy, name, rows, shares, codes)
+            if beside or fitted is not None:
                 rows = _Rows.of(name, codes, table, len(x), beside)
-                of_others = rows if fitted is None else rows.by_only(beside)
-                tables = _tables(
-                    noisy, name, table.given[name].rows, of_others, np.arange(shares.shape[1])
-                )
+                giving = table.given[name].rows
+                tables = _tables(noisy, name, giving, rows, np.arange(shares.shape[1]))
                 records = rows.number[:, None] * shares[rows.unsplit]
                 shares = _raked(records, tables) / rows.number[:, None]
         codes[name] = _placed(noisy, name, rows, shares, codes, rng)
@@ -234,10 +233,6 @@ class _Rows:
         }
         of_record, unsplit = of_record.ravel(), unsplit[first]
         return cls(of_record, unsplit, number, first, by_parent, combination, possible, free)
-
-    def by_only(self, columns: Sequence[str]) -> _Rows:
-        """The rows as if only these columns gave or split them."""
-        return replace(self, codes={name: self.codes[name] for name in columns})
 
 
 def _tables(

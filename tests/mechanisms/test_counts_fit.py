@@ -53,18 +53,25 @@ def _records() -> np.ndarray:
     return np.column_stack([age, sex, job, own]).astype(np.int32)
 
 
-def _noisy(x: np.ndarray, scale: float, laplace: bool = False) -> Measurements:
-    table = workload(_SCHEMA, _SETS)
+def _noisy(
+    x: np.ndarray, scale: float, laplace: bool = False, sets: tuple[str, ...] = _SETS
+) -> Measurements:
+    table = workload(_SCHEMA, sets)
     noise = np.rint(np.random.default_rng(5).normal(0, scale, len(table.possible)))
     counts = np.where(table.possible, table.counts(x) + noise.astype(np.int64), 0)
     scales = scale + 0.1 * np.arange(len(table.sets))
     return Measurements(table=table, counts=counts, scales=scales, laplace=laplace, records=len(x))
 
 
+@pytest.mark.parametrize("sets", [_SETS, (*_SETS, "age:sex*5")])
 @pytest.mark.parametrize("laplace", [False, True])
-def test_slopes_are_those_of_the_value(laplace: bool) -> None:
-    counts = PenalisedCounts(_noisy(_records(), 4.0, laplace))
+def test_slopes_are_those_of_the_value(laplace: bool, sets: tuple[str, ...]) -> None:
+    """Also where a pair has more of the budget, and its columns less of the prior."""
+    counts = PenalisedCounts(_noisy(_records(), 4.0, laplace, sets))
     assert len(counts.others) == 2
+    own = dict(zip(counts.table.columns, counts.prior[counts.offsets[:-1]], strict=True))
+    part = 5.0 if len(sets) > len(_SETS) else 1.0
+    assert own["age"] == own["sex"] == pytest.approx(own["job"] / part)
     at = counts.start(6, np.random.default_rng(1))
     _, slopes = counts.penalised(at)
     step = 1e-5
@@ -96,6 +103,24 @@ def test_a_fit_of_exact_counts_has_them_and_its_file_too() -> None:
     assert fitted.misfit < 0.01 * PenalisedCounts(noisy).misfit(
         np.exp(start.shares) / np.exp(start.shares).sum(), start.prior
     )
+
+
+def test_a_fit_holds_a_pair_with_more_budget_nearer_to_its_counts() -> None:
+    """Of the same counts with the same noise, so that the prior alone is another."""
+    x, off = _records(), []
+    for sets in (("pairs",), ("pairs", "age:own*20")):
+        noisy = _noisy(x, 20.0, sets=sets)
+        q = [own.columns for own in noisy.table.cliques].index(("age", "own"))
+        counted = noisy.counts[slice(*noisy.table.offsets[q : q + 2])].reshape(4, 2)
+        pairs = fitted_classes(noisy, classes=8, seed=1).pairs(len(x))[:4, -2:]
+        off.append(abs(_slope(pairs) - _slope(counted.astype(float))))
+    assert off[1] < 0.7 * off[0]
+
+
+def _slope(pairs: np.ndarray) -> float:
+    """The covariance of the codes of two columns by their table."""
+    table, codes = pairs / pairs.sum(), np.arange(len(pairs))
+    return float(codes @ table[:, 1] - (codes @ table.sum(axis=1)) * table[:, 1].sum())
 
 
 @pytest.mark.parametrize("off", [0.0, 0.05])
@@ -186,6 +211,39 @@ def test_whole_numbers_are_near_what_is_expected(seed: int, H: int, n: int) -> N
     assert np.abs(whole.sum(axis=0) - number @ profiles).max() < 2.0
 
 
+@pytest.mark.parametrize("laplace", [False, True])
+def test_gaps_of_pairs_with_more_budget_leave_no_mean_behind(laplace: bool) -> None:
+    """The mean number of each code, against that of all codes; other pairs have nothing of it."""
+    counts = PenalisedCounts(_noisy(_records(), 1.0, laplace, ("pairs", "age:sex*4")))
+    gap = np.random.default_rng(2).normal(0.0, 50.0, counts.square.shape)
+    gap = 0.5 * (gap + gap.T)
+    along = counts.by_numbers(gap, counts.precision)
+    numbers, ages, sexes = counts.table.columns["age"].numbers, slice(0, 4), slice(4, 6)
+    apart = gap[sexes, ages] - gap[sexes, ages].mean(axis=0)
+    apart -= apart.mean(axis=1, keepdims=True)
+    assert along[sexes, ages] @ numbers == pytest.approx(apart @ numbers)
+    assert along[sexes, ages].sum(axis=1) == pytest.approx(0.0, abs=1e-9)
+    along[sexes, ages] = 0.0
+    assert not along.any()
+
+
+@pytest.mark.parametrize(("times", "left"), [(1.0, 10.0), (20.0, 0.0)])
+def test_swaps_follow_the_pair_of_more_weight_where_two_contradict(
+    times: float, left: float
+) -> None:
+    rng = np.random.default_rng(1)
+    first, other = rng.integers(0, 2, (2, 400))
+    x = np.column_stack([first, other, other]).astype(np.int32)
+    gap, weights = np.zeros((6, 6)), np.ones((3, 3))
+    more = 10.0 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    gap[:2, 2:4], gap[:2, 4:] = more, -more
+    gap += gap.T
+    weights[0, 1] = weights[1, 0] = times
+    swapped(x, np.array([0, 400]), gap, np.array([0, 2, 4, 6]), np.array([0]), weights, 3, rng)
+    assert gap[0, 2] == pytest.approx(left, abs=1.0)
+    assert gap[0, 4] == pytest.approx(left - 20.0, abs=1.0)
+
+
 def test_swaps_bring_pairs_nearer_and_leave_each_class_its_codes() -> None:
     rng = np.random.default_rng(1)
     x = rng.integers(0, 3, (400, 3)).astype(np.int32)
@@ -203,14 +261,14 @@ def test_swaps_bring_pairs_nearer_and_leave_each_class_its_codes() -> None:
         expected[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = 0.0
     gap = expected - pairs()
     before, own = (gap**2).sum(), [np.sort(x[:150], axis=0), np.sort(x[150:], axis=0)]
-    assert swapped(x, start, gap, offsets, np.arange(3), 3, rng) > 0
+    assert swapped(x, start, gap, offsets, np.arange(3), np.ones((3, 3)), 3, rng) > 0
     assert gap == pytest.approx(expected - pairs())
     assert (gap**2).sum() < 0.6 * before
     assert (np.sort(x[:150], axis=0) == own[0]).all()
     assert (np.sort(x[150:], axis=0) == own[1]).all()
     assert ((x[:, 0] == 1) & (x[:, 2] == 2)).any()
     gap[1, 8] = gap[8, 1] = -1e9  # What a rule bars.
-    swapped(x, start, gap, offsets, np.arange(3), 3, rng)
+    swapped(x, start, gap, offsets, np.arange(3), np.ones((3, 3)), 3, rng)
     assert not ((x[:, 0] == 1) & (x[:, 2] == 2)).any()
 
 

@@ -58,7 +58,7 @@ def test_needs_choose_sets_of_the_plan_and_their_shares() -> None:
     shares = dict(zip(table.names, table.weights, strict=True))
     joint = "poor:region:age/#3:income/#3"
     assert {"poor:region", "age:income", "poor:age", joint} <= {*shares}
-    assert shares["poor:region"] == shares[joint] == 3.0 * shares["age:income"] / 3.0
+    assert shares["poor:region"] == shares[joint] == shares["age:income"] == 3.0
     usual = mechanism(measure=(PAIRS,)).workload(schema())
     assert {*usual.weights} == {1.0}
     many = mechanism("income ~ age + region + poor", measure="margins", epsilon=1).workload(
@@ -67,13 +67,28 @@ def test_needs_choose_sets_of_the_plan_and_their_shares() -> None:
     assert max(crossed.size for crossed in many.cliques if crossed.groups) <= 1000
 
 
-def test_a_need_among_many_columns_has_a_larger_share():
+@pytest.mark.parametrize(
+    ("needs", "share"),
+    [
+        (("poor by region",), 32),  # As many times as there are columns, at most,
+        (("income ~ age + poor + region",), 32),
+        (("income ~ age + poor + region", *(f"x{k} ~ age + poor" for k in range(20))), 496 // 69),
+        (
+            (
+                *(f"x{k} ~ income + poor + region" for k in range(28)),
+                *(f"x{k} ~ x{k + 1} + poor + region" for k in range(27)),
+            ),
+            3,  # and 3 times at least.
+        ),
+    ],
+)
+def test_needs_have_about_as_much_of_the_budget_as_all_pairs(needs, share):
     many = {f"x{k}": vws.Column(model="table", levels=("0", "1")) for k in range(28)}
     whole = vws.Schema({**schema().columns, **many})
-    table = mechanism("poor by region").workload(whole)
+    table = mechanism(*needs).workload(whole)
     shares = dict(zip(table.names, table.weights, strict=True))
-    assert shares["poor:region"] == 32 // 3
-    assert {*shares.values()} == {1.0, 32 // 3}
+    assert {*shares.values()} == {1.0, share}
+    assert shares["poor:region" if "region" in needs[0] else "poor:age"] == share
 
 
 def test_even_groups_keep_codes_apart_that_are_no_numbers() -> None:

@@ -136,7 +136,8 @@ def best_records(
         gap = np.where(near, gap, 0.0)
     gap[barred_pairs(towards.table.columns, towards.table.skips)] = -_BARRED
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
-    swapped(x, start, gap, offsets, np.arange(len(sizes)), passes, rng)
+    weights = towards.table.weights_of_pairs
+    swapped(x, start, gap, offsets, np.arange(len(sizes)), weights, passes, rng)
     swapped_towards(x, start, towards, rng)
     _keep_rules(x, np.repeat(np.arange(len(ends)), np.diff(start)), fitted, towards.table, rng)
     return x[rng.permutation(records)]

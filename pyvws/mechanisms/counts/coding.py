@@ -171,6 +171,18 @@ class CountedColumn:
         return np.append(parts, lows), np.append(parts, tops)
 
     @property
+    def numbers(self) -> Floats:
+        """The number that stands for each code (L,); NaN for missing codes and for names."""
+        if not self.column.categorical:
+            low, high = self.ends
+            return 0.5 * (low + high)
+        missing = self.column.missing_codes
+        spelled = [None if part is None or part in missing else part for part in self.parts]
+        found = [None if part is None else self.column.number_of(part) for part in spelled]
+        some = 2 * sum(x is not None for x in found) > len(found)
+        return np.array([np.nan if x is None or not some else x for x in found], dtype=np.float64)
+
+    @property
     def as_predictor(self) -> dict[str, Floats]:
         """What stands for each code (L,) in a design: of a number's cell the middle."""
         low, high = self.ends

@@ -8,8 +8,9 @@ So a set q has the expected counts n m_q(pi, phi), and the fit minimises
 Of Laplace noise the first part is sum sqrt((n m - S)^2 + d^2) / b_q, smoothed for the fractions of
 expected counts. The second part is a Dirichlet prior: it adds a records to each class and column,
 with the shares w_k of the column's noisy margin. Here a is a fifth of the number of columns, since
-more columns leave more noise in each count. Its cost follows the cells and the classes, and
-not the records.
+more columns leave more noise in each count. In the columns of a pair with so many times the usual
+share of the budget, as analysts need, it is as much smaller: there the prior hides regressions.
+Its cost follows the cells and the classes, and not the records.
 
 Where rules bar codes a class lies within one pattern of `rule_patterns`. Cells that further rules
 make impossible count as a measured 0. Several fits begin at random, and their mean is the model: it
@@ -18,8 +19,9 @@ slopes of its own. Few classes cannot hold a strong diagonal. So of each pair of
 its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
 (gap / deviation)^2 that is the share 1 - C / X of the gap, as James and Stein have it, where C is
 what noise hardly exceeds. Of the rest the covariance z of both columns' ranks, in deviations, keeps
-the share 1 - 1 / z^2: a tie along both orders shows there when all cells together hide it. The fit
-reads the noisy counts alone.
+the share 1 - 1 / z^2: a tie along both orders shows there when all cells together hide it. Of a
+pair with more budget the mean of numbers by the other column's codes keeps what James and Stein
+leave of it. The fit reads the noisy counts alone.
 """
 
 from __future__ import annotations
@@ -164,10 +166,12 @@ class PenalisedCounts:
 
     def __init__(self, noisy: Measurements) -> None:
         self.noisy, self.table = noisy, noisy.table
-        self.sizes = np.array([column.size for column in noisy.table.columns.values()])
+        self.sizes = np.array([one.size for one in noisy.table.columns.values()], dtype=np.int64)
         self.offsets = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
         self.place = {name: k for k, name in enumerate(noisy.table.columns)}
-        self.prior = _PRIOR * len(self.sizes)
+        self.of_pairs = noisy.table.weights_of_pairs
+        most = self.of_pairs.max(axis=0, initial=1.0)
+        self.prior = np.repeat(_PRIOR * len(self.sizes) / most, self.sizes)
         power = 1.0 if noisy.laplace else 2.0
         self.weights = np.repeat(noisy.scales**-power, noisy.table.sizes)
         self.square = np.zeros((self.offsets[-1], self.offsets[-1]))
@@ -302,7 +306,7 @@ class PenalisedCounts:
         by_code *= phi * (n * pi)[:, None]
         of_columns = np.add.reduceat(by_code, self.offsets[:-1], axis=1)
         of_codes = by_code - phi * self._by_code(of_columns) + self.prior * (phi - at.prior)
-        penalty = -self.prior * (at.prior * np.log(np.maximum(phi, 1e-300))).sum()
+        penalty = -(self.prior * at.prior * np.log(np.maximum(phi, 1e-300))).sum()
         return float(loss + penalty), (of_shares, of_codes * (at.prior > 0.0))
 
     def _loss(self, gap: Floats, weights: Floats, slope: Floats) -> tuple[float, Floats]:
@@ -338,7 +342,35 @@ class PenalisedCounts:
         likely = most_by_chance(cells, self.noisy.laplace)
         kept = np.repeat(kept_of_gap(likely, squares), self.sizes, axis=0)
         beside = (1.0 - self._by_code(kept)) * gap
+        if (self.of_pairs > 1.0).any():
+            for _ in range(2):
+                beside = (beside - self.by_numbers(beside, precision)).T
+            beside = 0.5 * (beside + beside.T)
         return np.asarray((gap - beside + self.ordered(beside, precision) * measured) / n)
+
+    def by_numbers(self, gap: Floats, precision: Floats) -> Floats:
+        """What of the gaps of pairs with more budget changes means of the second column's numbers.
+
+        They are those of the first column's codes, against the mean of these. What noise explains
+        is left out.
+        """
+        at, scores = self.offsets[:-1], np.zeros((len(gap), len(self.sizes)))
+        for k, column in enumerate(self.table.columns.values()):
+            if self.of_pairs[k].max() > 1.0:
+                known = np.isfinite(column.numbers)
+                centre = column.numbers[known].sum() / max(1, known.sum())
+                own = np.where(known, column.numbers - centre, 0.0)
+                scores[self.offsets[k] : self.offsets[k + 1], k] = own
+        squares = (scores**2).sum(axis=0)
+        moved = gap @ scores / np.maximum(squares, 1e-300)
+        of_pair = np.maximum.reduceat(precision, at, axis=1) * squares
+        codes = np.add.reduceat(of_pair > 0.0, at, axis=0).astype(np.float64)
+        means = np.add.reduceat(moved, at, axis=0) / np.maximum(codes, 1.0)
+        moved -= np.repeat(means, self.sizes, axis=0)
+        size = np.add.reduceat(moved**2 * of_pair, at, axis=0)
+        kept = kept_of_gap(np.maximum(codes - 3.0, 0.0), size) * (self.of_pairs > 1.0)
+        tie = (np.repeat(kept, self.sizes, axis=0) * moved) @ scores.T
+        return np.asarray(np.where(precision > 0.0, tie, 0.0))
 
     def ordered(self, gap: Floats, precision: Floats) -> Floats:
         """What of the gaps of pairs lies along the ranks of both columns' codes, and stands out."""

@@ -103,6 +103,7 @@ def without_given(noisy: Measurements) -> Measurements:
     parts = [slice(*table.offsets[q : q + 2]) for q in kept]
     counts, possible = [noisy.counts[x] for x in parts], [table.possible[x] for x in parts]
     scales = [float(noisy.scales[q]) for q in kept]
+    weights = [table.weights[q] for q in kept]
     for q in np.argsort(table.sizes, kind="stable").tolist():
         crossed, own = table.cliques[q], slice(*table.offsets[q : q + 2])
         names = [name for name in crossed.columns if name not in table.given]
@@ -123,7 +124,7 @@ def without_given(noisy: Measurements) -> Measurements:
         skips=skips,
         given={},
         cliques=tuple(cliques),
-        weights=(1.0,) * len(cliques),
+        weights=(*weights, *[1.0] * (len(cliques) - len(weights))),
         offsets=np.append(0, np.cumsum([one.size for one in cliques])).astype(np.int64),
         possible=np.concatenate([*possible, np.empty(0, dtype=np.bool_)]),
     )
@@ -412,9 +413,11 @@ def _placed(
         expected -= _crossed(drawn, y[:, k], expected.shape)
         gap[offsets[-2] :, offsets[k] : offsets[k + 1]] = expected
     gap += gap.T
+    place = [[*columns].index(other) for other in (*others, name)]
+    weights = noisy.table.weights_of_pairs[np.ix_(place, place)]
     of_unsplit = np.bincount(rows.unsplit, rows.number).astype(np.int64)
     start, last = np.append(0, np.cumsum(of_unsplit)), np.array([len(others)])
-    swapped(y, start, gap, offsets, last, _PASSES, rng)
+    swapped(y, start, gap, offsets, last, weights, _PASSES, rng)
     made[order] = y[:, -1]
     return made
 

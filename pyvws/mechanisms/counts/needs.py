@@ -2,8 +2,9 @@
 
 "poor by region" needs the shares of the levels of `poor` within each `region`: their joint set.
 "income ~ age + sex" needs a regression: all pairs of its columns, and one set of all of them whose
-codes are joined into few groups each. Their share of the budget is `_SHARE` times the usual one, or
-a third of the number of columns where that is more: of many sets each has little.
+codes are joined into few groups each. All of them have about as much of the budget as all pairs of
+columns. So each has as many times the usual share as there are pairs for it: from `_SHARE` to the
+number of columns.
 
 A share p of a group of n_g records has noise of deviation
 sigma sqrt((1 - p)^2 k_1 + p^2 k_0) / n_g, for k_1 cells of the level and k_0 others. The group as a
@@ -28,7 +29,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.by_rule import counted_columns
 from pyvws.mechanisms.counts.cliques import EVENLY
 from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes, CountedColumn
-from pyvws.mechanisms.counts.set_words import set_word
+from pyvws.mechanisms.counts.set_words import SHARE, set_word
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.schema import Schema
@@ -40,7 +41,7 @@ SURE: Final = 4.0
 MOST_EPSILON: Final = 20.0
 """The epsilon that no need may ask for."""
 
-_SHARE: Final = 3  # Times the usual one: of ten columns 6 gains little, and costs others more.
+_SHARE: Final = 3  # Times the usual one, at least.
 _GROUPS: Final = (3, 2)  # Of a column; from 2 to 5 regressions come out nearly alike.
 _APART: Final = 2  # Codes beside the groups, such as missing ones.
 _MOST_CELLS: Final = 1_000
@@ -98,21 +99,21 @@ class Need:
                 raise InputError.by("need-of-number", need=self.words, name=name)
 
     def sets(self, columns: Mapping[str, CountedColumn]) -> list[str]:
-        """The sets to count, as words of `measure`."""
-        share = max(_SHARE, len(columns) // 3)
+        """The sets to count, as words of `measure` without their share."""
+        own = [name for name in columns if name in self.columns]
         if not self.regression:
-            return [set_word({"columns": self.columns, "share": share})]
+            return [set_word(own)]
         found = [
-            set_word({"columns": pair, "share": share})
-            for pair in combinations(self.columns, 2)
+            set_word(pair)
+            for pair in combinations(own, 2)
             if math.prod(columns[name].size for name in pair) <= MOST_OF_PAIR
         ]
-        for groups in _GROUPS if len(self.columns) > 2 else ():
-            cut = [name for name in self.columns if columns[name].size > groups + _APART]
-            size = math.prod(min(columns[name].size, groups + _APART) for name in self.columns)
+        for groups in _GROUPS if len(own) > 2 else ():
+            cut = [name for name in own if columns[name].size > groups + _APART]
+            size = math.prod(min(columns[name].size, groups + _APART) for name in own)
             if size <= _MOST_CELLS:
                 cuts = {name: [f"{EVENLY}{groups}"] for name in cut}
-                return [*found, set_word({"columns": self.columns, "cuts": cuts, "share": share})]
+                return [*found, set_word({"columns": own, "cuts": cuts})]
         return found
 
     def half_width(
@@ -145,7 +146,9 @@ def sets_of_needs(needs: Sequence[Need], schema: Schema) -> list[str]:
     columns = counted_columns(schema) if needs else {}
     for need in needs:
         need.check(columns)
-    return list(dict.fromkeys(word for need in needs for word in need.sets(columns)))
+    sets = dict.fromkeys(word for need in needs for word in need.sets(columns))
+    share = max(_SHARE, min(len(columns), math.comb(len(columns), 2) // max(1, len(sets))))
+    return [f"{word}{SHARE}{share}" for word in sets]
 
 
 def half_widths(
@@ -187,7 +190,7 @@ def _least_squares(need: Need, codes: Codes, table: Workload) -> tuple[Floats, F
     parts: list[Floats] = []
     for name in need.columns:
         column, own = table.columns[name], by_name[name]
-        values, kept = _value_of_code(column), kept & (own >= 0)
+        values, kept = column.numbers, kept & (own >= 0)
         if np.isfinite(values).any():
             kept &= np.isfinite(values)[own]
             parts.append(values[own][:, None])
@@ -200,18 +203,6 @@ def _least_squares(need: Need, codes: Codes, table: Workload) -> tuple[Floats, F
     left = y - design @ beta
     variance = float(left @ left) / max(1, len(left) - len(beta))
     return beta, np.sqrt(np.maximum(np.diag(inverse), 0.0) * variance)
-
-
-def _value_of_code(column: CountedColumn) -> Floats:
-    """The number that stands for each code (L,); NaN for missing codes and for names."""
-    if not column.column.categorical:
-        low, high = column.ends
-        return 0.5 * (low + high)
-    missing = column.column.missing_codes
-    spelled = [None if part is None or part in missing else part for part in column.parts]
-    found = [None if part is None else column.column.number_of(part) for part in spelled]
-    some = 2 * sum(x is not None for x in found) > len(found)
-    return np.array([np.nan if x is None or not some else x for x in found], dtype=np.float64)
 
 
 def least_epsilon(

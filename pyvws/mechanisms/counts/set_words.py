@@ -12,7 +12,8 @@ from pyvws.errors import InputError
 
 _BETWEEN: Final = ":"
 _CUT: Final = "/"
-_SHARE: Final = "*"
+SHARE: Final = "*"
+"""What the share of a set follows."""
 _ENTRIES: Final = ("columns", "cuts", "share")
 
 
@@ -49,7 +50,7 @@ def set_word(entry: Any) -> str:
         if name not in columns:
             raise InputError.by("cuts-of-other-column", name=name)
     words = [_CUT.join([_part(name), *map(_part, cuts.get(name, ()))]) for name in columns]
-    share = "" if "share" not in entry else f"{_SHARE}{positive(entry['share'], 'share'):g}"
+    share = "" if "share" not in entry else f"{SHARE}{positive(entry['share'], 'share'):g}"
     return _BETWEEN.join(words) + share
 
 
@@ -62,12 +63,12 @@ def _part(name: Any) -> str:
 
 def is_plain(name: str) -> bool:
     """Whether a name is without the signs that words of sets need."""
-    return bool(name) and not any(sign in name for sign in (_BETWEEN, _CUT, _SHARE, ","))
+    return bool(name) and not any(sign in name for sign in (_BETWEEN, _CUT, SHARE, ","))
 
 
 def named_set(word: str, columns: Mapping[str, Any], setting: str = "measure") -> NamedSet:
     """The set that a word names; InputError for a name that is no column that is counted."""
-    names, _, share = word.partition(_SHARE)
+    names, _, share = word.partition(SHARE)
     cuts = {}
     for part in names.split(_BETWEEN):
         name, *at = part.split(_CUT)

@@ -89,13 +89,19 @@ def in_pairs(noisy: Measurements) -> Measurements:
         kept.remove(q)
     cliques = [*(table.cliques[q] for q in kept), *(clique(table.columns, pair) for pair in sums)]
     parts = [slice(*table.offsets[q : q + 2]) for q in kept]
+    of_pairs = {
+        c.columns: w for c, w in zip(table.cliques, table.weights, strict=True) if is_pair(c)
+    }
     means = [np.rint(total / precision).ravel() for total, precision, _ in sums.values()]
     return replace(
         noisy,
         table=replace(
             table,
             cliques=tuple(cliques),
-            weights=(1.0,) * len(cliques),
+            weights=(
+                *(table.weights[q] for q in kept),
+                *(of_pairs.get(pair, 1.0) for pair in sums),
+            ),
             offsets=np.cumsum([0, *(crossed.size for crossed in cliques)], dtype=np.int64),
             possible=np.concatenate(
                 [*(table.possible[own] for own in parts), *(x[2].ravel() for x in sums.values())]

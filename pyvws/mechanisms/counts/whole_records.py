@@ -51,14 +51,15 @@ def swapped(
     gap: Floats,
     offsets: Places,
     moved: Places,
+    weights: Floats,
     passes: int,
     rng: np.random.Generator,
 ) -> int:
     """Swap codes of the `moved` columns between records of a class where pairs come nearer.
 
     `x` (n, K) are codes within columns, class by class from `start` (H + 1,) on. `gap` are expected
-    less actual counts of pairs of codes, both ways. A swap leaves each class its codes.
-    Returns the number of swaps.
+    less actual counts of pairs of codes, both ways. Squares of a pair of columns count `weights`
+    (K, K) times. A swap leaves each class its codes. Returns the number of swaps.
     """
     K, done = x.shape[1], 0
     for _ in range(passes):
@@ -74,7 +75,8 @@ def swapped(
                     for other in range(K):
                         if other != k and x[i, other] != x[j, other]:
                             u, v = offsets[other] + x[i, other], offsets[other] + x[j, other]
-                            change += gap[a, u] + gap[b, v] - gap[b, u] - gap[a, v] + 2.0
+                            off = gap[a, u] + gap[b, v] - gap[b, u] - gap[a, v]
+                            change += weights[k, other] * (off + 2.0)
                     if change >= 0.0:
                         continue
                     done += 1

@@ -55,6 +55,7 @@ MOST_CELLS: Final = 20_000_000
 _AT_ONCE: Final = 1 << 16  # Records that are counted together, of codes that a cache holds.
 _OF_ALIKE: Final = 0.3  # Of a share by cells: the prior of such a table is sparse.
 _OF_DIFFERENCE: Final = 2.0  # No other set has the column.
+_FAR_MORE: Final = 2.0  # Times the usual share: fits hold a pair of more nearer to its counts.
 _TOGETHER: Final = {PAIRS: (2,), TRIPLES: (3, 2), MARGINS: (), AUTO: (3, 2)}
 
 Counts = NDArray[np.int64]
@@ -118,6 +119,17 @@ class Workload:
     def possible_sizes(self) -> NDArray[np.int64]:
         """The numbers of possible cells (Q,) of the sets."""
         return np.add.reduceat(self.possible, self.offsets[:-1], dtype=np.int64)
+
+    @property
+    def weights_of_pairs(self) -> Floats:
+        """The weights (K, K) of pairs of columns that have far more than usual, and of others 1."""
+        place = {name: k for k, name in enumerate(self.columns)}
+        found = np.ones((len(place), len(place)))
+        for crossed, weight in zip(self.cliques, self.weights, strict=True):
+            if len(crossed.columns) == 2 and not crossed.groups:
+                a, b = (place[name] for name in crossed.columns)
+                found[a, b] = found[b, a] = weight if weight > _FAR_MORE else 1.0
+        return found
 
     @property
     def names(self) -> list[str]:

@@ -23,7 +23,7 @@ from pyvws.tables.schema.column import Column
 
 _NEAR_ZERO: Final = 1e-3  # Of the far end: where steps in proportion begin.
 _KNOTS: Final = 2  # Lines of a cell.
-_BENT: Final = 1.5  # How far log densities bend downwards from cell to cell, give or take 1.
+_BENT: Final = 1.0  # How far log densities bend downwards from cell to cell, give or take 1.
 _LEAST: Final = 0.5  # Records that a fit takes an empty cell to have, where it begins.
 _EVEN: Final = 1e-6  # Of the records of a cell, those that are spread evenly, so that none lack.
 _MOST_LOG: Final = 100.0  # Log density of records, beyond those of any table.

@@ -44,6 +44,16 @@ def test_each_cell_keeps_its_records(seed: int, deviation: float, most: int) -> 
     np.testing.assert_allclose(np.bincount(of_fine, expected), records)
 
 
+def test_a_cell_without_fine_ones_takes_no_part() -> None:
+    fine, of_fine = cells_of(AMOUNT, (869.0, 8120.0), 64)
+    counts = np.arange(len(of_fine)) % 5
+    records = np.array([5, 20, 3])
+    expected = expected_records(fine, of_fine, counts, records, 2.0)
+    more = np.array([5, 7, 20, 3])
+    places = np.array([0, 2, 3])[of_fine]
+    np.testing.assert_array_equal(expected_records(fine, places, counts, more, 2.0), expected)
+
+
 @pytest.mark.parametrize("spread", [0.5, 1.0, 2.0])
 def test_a_lognormal_tail_is_found_again(spread: float) -> None:
     """Without noise the far cells have the mean that their numbers have."""

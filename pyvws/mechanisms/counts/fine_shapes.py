@@ -51,6 +51,8 @@ def expected_records(
     (F,) with a standard deviation of the noise. Each cell keeps its records. Squares are weighted
     by the variances: that of the noise, and as many records as the cells have evenly.
     """
+    there, of_fine = np.unique(of_fine, return_inverse=True)  # A cell may have no fine one.
+    records = records[there]
     width, cells = np.diff(fine.edges), np.arange(len(records))
     whole = np.equal.outer(cells, of_fine).astype(np.float64)
     even = width / (whole @ width)[of_fine]

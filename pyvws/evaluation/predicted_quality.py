@@ -35,7 +35,6 @@ from pyvws._base.checks import Floats
 from pyvws.evaluation.k_marginal import predicted_k_marginals
 from pyvws.evaluation.whole_tables import noise_probabilities
 from pyvws.mechanisms.counts.best_file import Imputed
-from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.measurements import Measurements
 
@@ -125,7 +124,7 @@ class _Cells:
         by_scale = {x: noise_probabilities(x, kind) for x in {*noisy.scales.tolist()}}
         laws = [by_scale[x] for x in noisy.scales.tolist()]
         variance = np.repeat([float(mass @ z**2) for z, mass in laws], sizes)
-        pairs = np.repeat([_is_pair(own) for own in noisy.table.cliques], sizes)
+        pairs = np.repeat([own.is_pair for own in noisy.table.cliques], sizes)
         return cls(noisy, laws, variance, pairs & noisy.table.possible)
 
     @property
@@ -156,7 +155,7 @@ class _Cells:
         counts = np.array([table.counts(codes) for codes in datasets], dtype=np.float64)
         alone = counts.copy()
         for q, own in enumerate(table.cliques):
-            if _is_pair(own):
+            if own.is_pair:
                 at = slice(*table.offsets[q : q + 2])
                 joint = counts[:, at].reshape(-1, *own.sizes)
                 product = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
@@ -193,7 +192,3 @@ class _Cells:
         sure, usual = own**2 / (noise + 4.0 * (own + other)), _BETWEEN**-2.0
         ratio = (sure * math.log(own / other) + usual * _USUAL) / (sure + usual)
         return math.exp(0.5 * ratio) - 1.0
-
-
-def _is_pair(own: Clique) -> bool:
-    return len(own.columns) == 2 and not own.groups

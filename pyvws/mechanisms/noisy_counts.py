@@ -55,7 +55,7 @@ class NoisyCounts(MechanismBase):
     columns' own is "a:b/15/30", which is the same as
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups. "a:b/#3" joins the cells of b into three groups of about as many. What `needs` ask
-    for is counted too, at three times the usual share, and more among many columns.
+    for is counted too, by about as much of the budget as all pairs.
 
     A number of more than few values is counted in fine public cells first, with the `cells_share`
     of the budget. These counts say where in a cell its numbers are drawn. Without cuts its cells

@@ -160,8 +160,8 @@ def _keep_rules(
             continue
         broken = np.flatnonzero(~skip.keeps(codes, codes[name]))
         left = skip.allowed(skip.rows.cells(codes)[broken], column.size)
+        if not left.any(axis=1).all():
+            raise InputError.by("counts-rules-leave-none")
         own = slice(*fitted.offsets[k : k + 2])
         likely = left * (fitted.profiles[of_class[broken], own] + _HARDLY)
         x[broken, k] = np.argmax(likely / rng.standard_exponential(likely.shape), axis=1)
-        if not left.any(axis=1).all():
-            raise InputError.by("counts-rules-leave-none")

@@ -60,6 +60,11 @@ class Clique:
         return math.prod(self.sizes)
 
     @property
+    def is_pair(self) -> bool:
+        """Whether it is two columns by their own codes."""
+        return len(self.columns) == 2 and not self.groups
+
+    @property
     def steps(self) -> list[NDArray[np.int64]]:
         """What each code of each column adds to the number of a combination."""
         steps, stride = [], self.size

@@ -179,20 +179,20 @@ class PenalisedCounts:
         self.precision = np.zeros_like(self.square)
         self.gap, self.slope = np.empty_like(self.square), np.empty_like(self.square)
         self.others: list[tuple[Clique, Floats, Floats]] = []
-        pairs = [crossed for crossed in noisy.table.cliques if is_pair(crossed)]
+        pairs = [crossed for crossed in noisy.table.cliques if crossed.is_pair]
         self.in_square = _FEW * sum(crossed.size for crossed in pairs) > self.square.size
         for q, crossed in enumerate(noisy.table.cliques):
             own = slice(*noisy.table.offsets[q : q + 2])
             shape = -1, crossed.sizes[-1]
             S = noisy.counts[own].astype(np.float64).reshape(shape)
             weights = self.weights[own].reshape(shape)
-            if is_pair(crossed):
+            if crossed.is_pair:
                 a, b = (self._codes(name) for name in crossed.columns)
                 self.square[a, b], self.square[b, a] = S, S.T
                 self.known[a, b], self.known[b, a] = weights, weights.T
                 measured = weights * noisy.table.possible[own].reshape(shape)
                 self.precision[a, b], self.precision[b, a] = measured, measured.T
-            if not (self.in_square and is_pair(crossed)):
+            if not (self.in_square and crossed.is_pair):
                 self.others.append((crossed, S, weights))
 
     def _codes(self, name: str) -> slice:
@@ -215,8 +215,8 @@ class PenalisedCounts:
     def near_margins(self, fitted: Floats) -> Floats:
         """Shares (sum of L,) of the codes of a fit, moved to what stands out of their noise.
 
-        No count that is expected of a pair is below 0. So fits make rare codes more frequent than
-        the noisy counts say, which matters where these are amounts.
+        A fit of many columns can be off by more than all sets leave open, which matters where codes
+        are cells of amounts.
         """
         found = fitted.copy()
         ends = [*pairwise(self.offsets)]
@@ -396,11 +396,6 @@ class PenalisedCounts:
             gap = (expected - self.noisy.counts[low:high])[self.table.possible[low:high]]
             squares += float(gap @ gap) / self.noisy.deviations[q] ** 2
         return squares / float(self.table.possible.sum())
-
-
-def is_pair(crossed: Clique) -> bool:
-    """Whether a set is two columns by their own codes."""
-    return len(crossed.columns) == 2 and not crossed.groups
 
 
 def _products(parts: list[Floats], classes: int) -> list[Floats]:

@@ -20,7 +20,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.mechanisms.counts.cliques import clique
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS, is_pair, kept_of_gap, most_by_chance
+from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS, kept_of_gap, most_by_chance
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.privacy.budget import deviation_of
@@ -55,7 +55,7 @@ def in_pairs(noisy: Measurements) -> Measurements:
     further = [
         q
         for q, c in enumerate(table.cliques)
-        if q not in triples and not is_pair(c) and not {*table.given} & {*c.columns}
+        if q not in triples and not c.is_pair and not {*table.given} & {*c.columns}
     ]
     for q in sorted(further, key=lambda q: -table.sizes[q]):
         if sum(int(table.sizes[one]) for one in further) > MOST_CELLS:
@@ -90,7 +90,7 @@ def in_pairs(noisy: Measurements) -> Measurements:
     cliques = [*(table.cliques[q] for q in kept), *(clique(table.columns, pair) for pair in sums)]
     parts = [slice(*table.offsets[q : q + 2]) for q in kept]
     of_pairs = {
-        c.columns: w for c, w in zip(table.cliques, table.weights, strict=True) if is_pair(c)
+        c.columns: w for c, w in zip(table.cliques, table.weights, strict=True) if c.is_pair
     }
     means = [np.rint(total / precision).ravel() for total, precision, _ in sums.values()]
     return replace(

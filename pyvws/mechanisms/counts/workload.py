@@ -126,7 +126,7 @@ class Workload:
         place = {name: k for k, name in enumerate(self.columns)}
         found = np.ones((len(place), len(place)))
         for crossed, weight in zip(self.cliques, self.weights, strict=True):
-            if len(crossed.columns) == 2 and not crossed.groups:
+            if crossed.is_pair:
                 a, b = (place[name] for name in crossed.columns)
                 found[a, b] = found[b, a] = weight if weight > _FAR_MORE else 1.0
         return found

@@ -171,8 +171,8 @@ def _tables(whole: pl.DataFrame, copies: int, every: Path | None) -> Iterator[_T
     if every is not None:
         public = Schema.read(every)
         columns = {n: public.columns[n] for n in public.synthesized}
-        counted = {n: own for n, own in columns.items() if not own.is_computed}
-        frame, levels = whole.select(list(columns)), {n: _levels(n, x) for n, x in counted.items()}
+        kept = {n: own for n, own in columns.items() if own.levels or not own.is_computed}
+        frame, levels = whole.select(list(columns)), {n: _levels(n, x) for n, x in kept.items()}
         yield _Table("all columns", frame, public, levels, partial(_in_cells, levels=levels))
 
 

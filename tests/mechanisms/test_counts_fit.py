@@ -18,7 +18,7 @@ from pyvws.mechanisms.counts import fitted_classes as fits
 from pyvws.mechanisms.counts import given_records, skips, triple_records
 from pyvws.mechanisms.counts.best_file import best_file, best_records
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
-from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes
+from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes, one_fit
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import barred_pairs, rule_patterns
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
@@ -227,6 +227,25 @@ def test_gaps_of_pairs_with_more_budget_leave_no_mean_behind(laplace: bool) -> N
     assert not along.any()
 
 
+@pytest.mark.parametrize("laplace", [False, True])
+def test_whole_ranks_have_the_covariance_of_the_counts(laplace: bool) -> None:
+    """Which noise hides: without the word hardly anything of it stays."""
+    counts = PenalisedCounts(_noisy(_records(), 900.0, laplace, ("pairs",)))
+    shares, profiles = one_fit(counts, 3, np.random.default_rng(1))
+    fitted = (profiles * shares[:, None]).T @ profiles
+    ages, sexes = slice(0, 4), slice(4, 6)
+    ranks = [np.cumsum(m) - 0.5 * m - 0.5 for m in (counts.margins[ages], counts.margins[sexes])]
+
+    def covariance(shares_of_pairs: np.ndarray) -> float:
+        return float(ranks[0] @ shares_of_pairs[ages, sexes] @ ranks[1])
+
+    counted = covariance(counts.square / counts.noisy.records)
+    ties = [counts.ties(shares, profiles, ranks_whole=whole) for whole in (True, False)]
+    held = [covariance(fitted + own) for own in ties]
+    assert held[0] == pytest.approx(counted)
+    assert abs(held[1] - counted) > 0.5 * abs(covariance(fitted) - counted)
+
+
 @pytest.mark.parametrize(("times", "left"), [(1.0, 10.0), (20.0, 0.0)])
 def test_swaps_follow_the_pair_of_more_weight_where_two_contradict(
     times: float, left: float
@@ -408,7 +427,7 @@ def test_a_tie_along_the_order_of_codes_stays_though_its_cells_drown(
         return float(np.mean(found) / np.corrcoef(x[:, 0], x[:, 1])[0, 1])
 
     held = mean_tie()
-    monkeypatch.setattr(PenalisedCounts, "ordered", lambda _counts, gap, _precision: 0.0 * gap)
+    monkeypatch.setattr(PenalisedCounts, "ordered", lambda _counts, gap, *_: 0.0 * gap)
     assert held > mean_tie() + 0.15
     assert held > 0.6
 

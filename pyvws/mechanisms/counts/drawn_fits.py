@@ -17,9 +17,10 @@ over measured cells, with w = 1 / sigma^2 and the covariances between fits. It i
 noise. So the codes' shares in classes move away from the margins, phi = m + g (phi - m), by the g
 at which fits have 1 / k of their dependence. One k stands for all pairs, and some keep less. So
 datasets get from none to twice of the rest, evenly spread, which is in their variance. Directions
-that keep far less stay too small: so intervals of few strong ties, and of regressions, can miss.
-Where the dependence does not stand out of the noise, nothing moves. All of it is post-processing,
-so it costs nothing.
+that keep far less stay too small: so intervals of few strong ties can miss. Where the dependence
+does not stand out of the noise, nothing moves. Of what classes lack of a pair, the covariance of
+both columns' ranks comes from the counts whole: shrunken ones would take regressions from the
+truth. All of it is post-processing, so it costs nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _STANDS_OUT: Final = 2.0  # Deviations of the sum of squares of noise.
 _LEAST_KEPT: Final = 0.25  # Of the dependence; less is taken as this.
 _FURTHEST: Final = 3.0  # Times that a class may move from the margins.
 _HALVINGS: Final = 12  # Of the steps to how far it moves.
-_FURTHER_OFF: Final = 1.3  # Times the misfit that a class may move by.
+_FURTHER_OFF: Final = 2.0  # Times the misfit that a class may move by.
 
 
 def drawn_fits(
@@ -71,7 +72,7 @@ def drawn_fits(
             if fit is not None:
                 shares, profiles = fit
                 profiles = with_dependence(counts, shares, profiles, more)
-                ties = counts.ties(shares, profiles)
+                ties = counts.ties(shares, profiles, ranks_whole=True)
                 fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit)
                 near, towards = counts.precision > 0.0, without_given(own)
                 records = best_records(fitted, noisy.records, rng, towards, near)

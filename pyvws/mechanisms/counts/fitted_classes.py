@@ -329,8 +329,11 @@ class PenalisedCounts:
         inside = groups.group_of_code[:, None] == np.arange(groups.size)
         return np.asarray(own @ inside)
 
-    def ties(self, shares: Floats, phi: Floats) -> Floats:
-        """The shares (sum of L, sum of L) of pairs that stand out, beside those of classes."""
+    def ties(self, shares: Floats, phi: Floats, *, ranks_whole: bool = False) -> Floats:
+        """The shares (sum of L, sum of L) of pairs that stand out, beside those of classes.
+
+        With `ranks_whole` the covariance of both columns' ranks is that of the counts.
+        """
         n, measured = float(self.noisy.records), self.precision > 0.0
         gap = np.where(measured, self.square - (phi * (n * shares)[:, None]).T @ phi, 0.0)
         precision = 0.5 * self.precision**2 if self.noisy.laplace else self.precision
@@ -346,7 +349,7 @@ class PenalisedCounts:
             for _ in range(2):
                 beside = (beside - self.by_numbers(beside, precision)).T
             beside = 0.5 * (beside + beside.T)
-        return np.asarray((gap - beside + self.ordered(beside, precision) * measured) / n)
+        return np.asarray((gap - beside + self.ordered(beside, precision, ranks_whole) * measured) / n)
 
     def by_numbers(self, gap: Floats, precision: Floats) -> Floats:
         """What of the gaps of pairs with more budget changes means of the second column's numbers.
@@ -372,8 +375,11 @@ class PenalisedCounts:
         tie = (np.repeat(kept, self.sizes, axis=0) * moved) @ scores.T
         return np.asarray(np.where(precision > 0.0, tie, 0.0))
 
-    def ordered(self, gap: Floats, precision: Floats) -> Floats:
-        """What of the gaps of pairs lies along the ranks of both columns' codes, and stands out."""
+    def ordered(self, gap: Floats, precision: Floats, whole: bool) -> Floats:
+        """What of the gaps of pairs lies along the ranks of both columns' codes, and stands out.
+
+        The `whole` of it does without the last condition.
+        """
         ranks = np.zeros((len(gap), len(self.sizes)))
         for k, (low, high) in enumerate(pairwise(self.offsets)):
             margin = self.margins[low:high]
@@ -382,7 +388,7 @@ class PenalisedCounts:
         along = ranks.T @ gap @ ranks / np.maximum(np.outer(squares, squares), 1e-300)
         of_pair = np.maximum.reduceat(np.maximum.reduceat(precision, at, axis=0), at, axis=1)
         size = along**2 * np.outer(squares, squares) * of_pair
-        kept = kept_of_gap(np.ones_like(size), size)
+        kept = np.ones_like(size) if whole else kept_of_gap(np.ones_like(size), size)
         return np.asarray(ranks @ (kept * along) @ ranks.T)
 
     def misfit(self, shares: Floats, phi: Floats) -> float:

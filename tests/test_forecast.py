@@ -346,27 +346,6 @@ def test_whole_households_have_a_forecast_by_unit() -> None:
     assert forecast(schema, people.drop(columns="home"))[0].startswith("There is no forecast.")
 
 
-def test_a_wide_table_is_told_to_count_predictors_alone_where_they_tell_more_than_noise() -> None:
-    """Columns without a tie gain nothing by any set, so none is recommended."""
-    rng = np.random.default_rng(5)
-    data = pd.DataFrame({f"c{k}": rng.choice(list("abcd"), 150) for k in range(25)})
-    tied = data.copy()
-    for k in range(1, 25):
-        tied[f"c{k}"] = np.where(rng.random(150) < 0.9, tied[f"c{k - 1}"], tied[f"c{k}"])
-    before = [[], *([f"c{k}"] for k in range(24))]
-    schema = vws.Schema(
-        {
-            name: vws.Column(model="table", levels=list("abcd"), predictors=one)
-            for name, one in zip(data, before, strict=True)
-        }
-    )
-    advice = forecast(schema, tied)[-1]
-    assert "--measure predictors" not in forecast(schema, data)[-1]
-    assert "noisy-counts at --delta 1e-05 with --measure predictors" in advice
-    assert "Its 24 sets" in advice or "Its 25 sets" in advice
-    assert "--measure predictors" not in forecast(schema, tied, epsilon=400.0, delta=1e-5)[-1]
-
-
 @pytest.mark.parametrize(("levels", "said"), [(60, True), (12, False)])
 def test_a_level_for_each_record_is_said_before_a_fit(levels: int, said: bool) -> None:
     names = [f"n{k:02d}" for k in range(levels)]

@@ -220,7 +220,7 @@ class NoisyCounts(MechanismBase):
             by_name = tuple(word for word in words[1] if word != ALIKE) or (NONE,)
             words = slots.in_slots(words[0]), slots.in_slots(by_name)
             return CellCounting(slots.wide, *words, self._by_families, 0.0, slots=slots)
-        how: Any = {"reference": reference, "published": self.totals}
+        how: Any = {"reference": reference, "published": self.totals, "pure": not self.delta}
         return CellCounting(schema, *words, self._by_families, self.cells_share, **how)
 
     def workload(self, schema: Schema) -> Workload:

@@ -332,13 +332,8 @@ def _of_counts(
         delta = modest
     if fits is None:
         return notes
-    few = None
-    if found is not None and not found.stand_out():
-        few = counts(measure=("predictors",))
-        if few is not None and told(measure=("predictors",)) <= max(0.0, told()):
-            few = None
     weighing = "inverse at a public t" if run.outcome is None else "lw"
-    return [*notes, _advice(fits.figures["epsilon"], weighing, found, few, delta)]
+    return [*notes, _advice(fits.figures["epsilon"], weighing, found, delta)]
 
 
 def _of_needs(run: RunSettings, N: int, public: nw.DataFrame[Any] | None = None) -> list[Phrase]:
@@ -386,19 +381,13 @@ def _of_copy(
 
 
 def _advice(
-    of_fits: Mapping[str, Any],
-    weighing: str,
-    found: _Counts | None,
-    few: _Counts | None,
-    delta: float,
+    of_fits: Mapping[str, Any], weighing: str, found: _Counts | None, delta: float
 ) -> Phrase:
-    """What is recommended, given the counts of all pairs, and those of predictors where asked."""
+    """What is recommended, given the counts of all pairs."""
     if of_fits["epsilon"] <= _HIGH:
         return Phrase("advice-weights", {"mechanism": weighing})
     if found is None:
         return Phrase("advice-fewer-levels", {"column": of_fits["column"]})
-    if few is not None and few.noise < few.records_a_cell:
-        return Phrase("advice-predictors", {"delta": delta, **asdict(few)})
     key = "advice-counts" if found.stand_out() else "advice-wider-cells"
     return Phrase(key, {"delta": delta, "high": _HIGH, "under": of_fits["under"]})
 

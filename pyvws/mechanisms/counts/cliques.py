@@ -108,22 +108,24 @@ def clique(
     )
 
 
-def joined(sizes: Mapping[str, int], most: int) -> dict[tuple[str, ...], float]:
+def joined(sizes: Mapping[str, int], most: int, *, pure: bool) -> dict[tuple[str, ...], float]:
     """Columns of these sizes (K,) that are counted together where noise drowns pairs.
 
     Each set has at most `most` cells, and its share of the budget, times that of its cells. Of a
-    set of C cells under Laplace noise of scale b a margin of L codes is off by about b sqrt(C L).
-    So all margins are off by the square of the sum over sets of [sqrt(C) sum sqrt(L)]^(1/2).
-    Sets are joined while the sum grows by less than what the pairs that they then hold are worth.
+    set of C cells under noise of scale b a margin of L codes is off by about b sqrt(C L). So all
+    margins are off by a power of the sum over sets of [sqrt(C) sum sqrt(L)]^p, with p of 1/2 under
+    Laplace noise, where prices add up, and 2/3 under Gaussian noise, where their squares do. Sets
+    are joined while the sum grows by less than what the pairs that they then hold are worth.
     """
+    power = 0.5 if pure else 2.0 / 3.0
     worth = _OF_TIE * min(1.0, _OF_PAIRS / max(1, math.comb(len(sizes), 2)))
     sets: list[tuple[str, ...]] = [(name,) for name in sizes]
     cells = np.array([*sizes.values()], dtype=np.float64)
     roots, columns = np.sqrt(cells), np.ones(len(cells))
     while len(sets) > 1:
-        error = np.sqrt(np.sqrt(cells) * roots)
+        error = (np.sqrt(cells) * roots) ** power
         together = np.outer(cells, cells)
-        change = np.sqrt(np.sqrt(together) * np.add.outer(roots, roots))
+        change = (np.sqrt(together) * np.add.outer(roots, roots)) ** power
         change -= np.add.outer(error, error) + worth * error.sum() * np.outer(columns, columns)
         change[(together > most) | np.tri(len(sets), dtype=np.bool_)] = np.inf
         first, other = divmod(int(change.argmin()), len(sets))
@@ -134,7 +136,7 @@ def joined(sizes: Mapping[str, int], most: int) -> dict[tuple[str, ...], float]:
         roots[first] += roots[other]
         columns[first] += columns[other]
         cells, roots, columns = (np.delete(own, other) for own in (cells, roots, columns))
-    shares = np.sqrt(roots / np.sqrt(cells)).tolist()
+    shares = ((roots / np.sqrt(cells)) ** power).tolist()
     return {own: share for own, share in zip(sets, shares, strict=True) if len(own) > 1}
 
 

@@ -147,7 +147,7 @@ class CellCounting:
     are as of `workload`. Numbers of many values are in fine cells where `cells_share` of the budget
         is for them. `reference` is a public table, and so is `published`, of totals.
     Where a record is a unit, `slots` makes it of the rows of its members, and `schema` is the wide
-    one.
+    one. `pure` says whether the budget has no delta.
     """
 
     schema: Schema
@@ -158,6 +158,7 @@ class CellCounting:
     reference: PublicTable | None = None
     slots: Slots | None = None
     published: PublicTable | None = None
+    pure: bool = False
 
     def fine_cells(self, most: int = MOST_FINE) -> FineCells:
         """The numbers that have fine cells, about `most` of each at most."""
@@ -198,7 +199,7 @@ class CellCounting:
         out = {*table.given}.union(one.name for one in table.differences)
         out |= {n for n in table.columns if self.slots is not None or not is_plain(n)}
         sizes = {name: one.size for name, one in table.columns.items() if name not in out}
-        sets = joined(sizes, MOST_OF_PAIR).items()
+        sets = joined(sizes, MOST_OF_PAIR, pure=self.pure).items()
         return [set_word({"columns": names, "share": share}) for names, share in sets]
 
     def in_cells(self, schema: Schema, priced: Sequence[str] | None = None) -> Workload:

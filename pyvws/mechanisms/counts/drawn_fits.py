@@ -41,7 +41,7 @@ from pyvws.mechanisms.counts.triple_records import in_pairs
 
 _STANDS_OUT: Final = 2.0  # Deviations of the sum of squares of noise.
 _LEAST_KEPT: Final = 0.25  # Of the dependence; less is taken as this.
-_FURTHEST: Final = 3.0  # Times that a class may move from the margins.
+_FURTHEST: Final = 5.0  # Times that a class may move from the margins.
 _HALVINGS: Final = 12  # Of the steps to how far it moves.
 _FURTHER_OFF: Final = 2.0  # Times the misfit that a class may move by.
 

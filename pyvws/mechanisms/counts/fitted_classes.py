@@ -349,7 +349,8 @@ class PenalisedCounts:
             for _ in range(2):
                 beside = (beside - self.by_numbers(beside, precision)).T
             beside = 0.5 * (beside + beside.T)
-        return np.asarray((gap - beside + self.ordered(beside, precision, ranks_whole) * measured) / n)
+        along = self.ordered(beside, precision, ranks_whole) * measured
+        return np.asarray((gap - beside + along) / n)
 
     def by_numbers(self, gap: Floats, precision: Floats) -> Floats:
         """What of the gaps of pairs with more budget changes means of the second column's numbers.

@@ -215,20 +215,32 @@ class PenalisedCounts:
     def near_margins(self, fitted: Floats) -> Floats:
         """Shares (sum of L,) of the codes of a fit, moved to what stands out of their noise.
 
-        A fit of many columns can be off by more than all sets leave open, which matters where codes
-        are cells of amounts.
+        A fit can be off by more than all sets leave open: under little noise rare codes get too
+        many records, as of amounts that few receive. Its errors have variances in proportion to
+        what it expects, so far as the gaps of all columns stand out. A code that more than half of
+        the records have comes first, since its count says best how many have the others.
         """
-        found = fitted.copy()
-        ends = [*pairwise(self.offsets)]
-        for (low, high), (counted, deviation) in zip(ends, self._counted, strict=True):
-            if deviation:
-                own = fitted[low:high]
-                gap = counted / self.noisy.records - own
-                gap -= gap.mean()
-                squares = np.asarray(np.sum((gap * self.noisy.records / deviation) ** 2))
-                likely = most_by_chance(np.asarray(high - low - 1.0), self.noisy.laplace)
-                moved = on_simplex(own + kept_of_gap(likely, squares) * gap, 1.0)
-                found[low:high] = np.maximum(moved, _RARER * own)
+        n, found = float(self.noisy.records), fitted.copy()
+        parts = [slice(*ends) for ends in pairwise(self.offsets)]
+        apart = [(own, *x) for own, x in zip(parts, self._counted, strict=True) if x[1]]
+        squares = sum(((x - n * fitted[own]) ** 2).sum() / d**2 for own, x, d in apart)
+        cells = sum(len(x) for _, x, _ in apart)
+        likely = most_by_chance(np.float64(cells), self.noisy.laplace)
+        off = max(squares - likely, 0.0) / max(1.0, sum(n / d**2 for *_, d in apart))
+        for own, counted, deviation in apart:
+            expected = n * fitted[own]
+            kept = off * expected / (off * expected + deviation**2)
+            rest, left = np.argsort(-expected), n
+            while len(rest) > 1 and expected[rest[0]] > 0.5 * left:
+                most, rest = rest[0], rest[1:]
+                moved = expected[most] + kept[most] * (counted[most] - expected[most])
+                expected[most] = min(max(moved, 0.5 * left), left - _HALF)
+                left -= expected[most]
+                expected[rest] *= left / max(expected[rest].sum(), 1e-300)
+            moved = expected[rest] + kept[rest] * (counted[rest] - expected[rest])
+            moved -= (moved.sum() - left) * kept[rest] / max(kept[rest].sum(), 1e-300)
+            expected[rest] = on_simplex(moved, left)
+            found[own] = np.maximum(expected / n, _RARER * fitted[own])
         return found
 
     def raked(self, shares: Floats, profiles: Floats, margins: Floats) -> Floats:

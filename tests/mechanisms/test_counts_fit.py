@@ -245,10 +245,12 @@ def test_the_count_of_a_code_that_most_have_says_how_many_have_the_others() -> N
         counts = table.counts(x.astype(np.int32)) + noise.astype(np.int64)
         noisy = Measurements(table, counts, np.full(len(table.sets), 12.0), False, n)
         own = PenalisedCounts(noisy)
-        fitted = np.concatenate([np.bincount(c, minlength=L) / n for c, L in zip(x.T, levels)])
+        fitted = np.concatenate(
+            [np.bincount(c, minlength=L) / n for c, L in zip(x.T, levels, strict=True)]
+        )
         fitted[1:12] *= 1.4
         fitted[0] = 1.0 - fitted[1:12].sum()
-        fitted[12:] += 0.02 * np.tile([1, -1], 16)  # So gaps stand out.
+        fitted[12:] += 0.002 * np.tile([1, -1], 16)  # So gaps stand out.
         found.append(n * own.near_margins(fitted)[1:12].sum())
     rare = float((x[:, 0] > 0).sum())
     assert np.mean(found) == pytest.approx(rare, abs=0.1 * rare)

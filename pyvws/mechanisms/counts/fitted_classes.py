@@ -230,7 +230,7 @@ class PenalisedCounts:
         for own, counted, deviation in apart:
             expected = n * fitted[own]
             kept = off * expected / (off * expected + deviation**2)
-            rest, left = np.argsort(-expected), n
+            rest, left = np.argsort(-expected, kind="stable"), n
             while len(rest) > 1 and expected[rest[0]] > 0.5 * left:
                 most, rest = rest[0], rest[1:]
                 moved = expected[most] + kept[most] * (counted[most] - expected[most])

@@ -2,9 +2,10 @@
 
 Public cells know nothing of where a number is crowded, so one of them may hold most records. Such a
 number is counted first in fine public cells, under a share of the budget. Neighbours of the fewest
-noisy records are then joined, until few cells are left. Every set counts these. A number with cuts
-keeps its cells. The fine counts of both kinds say where in a cell numbers are drawn. So do counts
-of how round a number is, where its range has many steps.
+noisy records are then joined, until few cells are left, and none that the noise of sets would hide:
+noise in empty cells of a rare amount's tail makes it larger. Every set counts these. A number with
+cuts keeps its cells. The fine counts of both kinds say where in a cell numbers are drawn. So do
+counts of how round a number is, where its range has many steps.
 
 Which cells are left follows from noisy counts alone. Whatever they are, a record is in at most one
 cell of each set. The noise of all counts is fixed before the first one. So the costs add up as if
@@ -89,23 +90,34 @@ class FineCells:
         return self._cut(schema, {n: np.ones(len(x) + 1) for n, x in self.kept.items()})
 
     def chosen(
-        self, schema: Schema, noisy: Mapping[str, FineCounts], most: int = MOST_CHOSEN
+        self,
+        schema: Schema,
+        noisy: Mapping[str, FineCounts],
+        most: int = MOST_CHOSEN,
+        least: float = 0.0,
     ) -> Schema:
         """The schema with the cells that noisy counts by column leave, `most` of each number.
 
-        Counts that the noise hides leave even cells.
+        Neighbours have `least` noisy records together. Counts that the noise hides leave even
+        cells.
         """
         told = {
             name: _above_noise(noisy[name].counts[len(own.parts) :], noisy[name].deviation)
             for name, own in self.columns.items()
         }
-        return self._cut(schema, told, most)
+        return self._cut(schema, told, most, least)
 
-    def _cut(self, schema: Schema, counts: Mapping[str, Floats], most: int = MOST_CHOSEN) -> Schema:
+    def _cut(
+        self,
+        schema: Schema,
+        counts: Mapping[str, Floats],
+        most: int = MOST_CHOSEN,
+        least: float = 0.0,
+    ) -> Schema:
         columns = dict(schema.columns)
         for name, own in self.columns.items():
             if name in columns and columns[name].cuts is None:
-                begins = own.edges[1:-1][_left(counts[name], self.kept[name], most)]
+                begins = own.edges[1:-1][_left(counts[name], self.kept[name], most, least)]
                 columns[name] = replace(columns[name], cuts=tuple(begins.tolist()))
         return replace(schema, columns=columns)
 
@@ -349,20 +361,20 @@ def most_fine_cells(records: int, deviation: float) -> int:
     return int(np.clip(wanted, _FEWEST_FINE, MOST_FINE))
 
 
-def _left(counts: Floats, kept: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
+def _left(counts: Floats, kept: NDArray[np.bool_], most: int, least: float) -> NDArray[np.intp]:
     """Which of C - 1 inner edges are left where neighbours of the fewest records (C,) are joined.
 
     At least one is, so that the schema has cuts. A cell has no fewer than no records, so noise
     below 0 does not make it join cells with records.
     """
     sums, edges = counts.tolist(), list(range(len(kept)))
-    while len(edges) > max(1, most - 1):
+    while len(edges) > 1:
         both = [
             math.inf if kept[edge] else first + other
             for edge, first, other in zip(edges, sums[:-1], sums[1:], strict=True)
         ]
         at = int(np.argmin(both))
-        if math.isinf(both[at]):
+        if math.isinf(both[at]) or (len(edges) < most and both[at] >= least):
             break
         sums[at : at + 2] = [max(0.0, both[at])]
         del edges[at]

@@ -70,6 +70,7 @@ _LARGEST: Final = 3  # Columns of a set that "auto" stands for by itself.
 _MOST_OF_PAIRS: Final = 1.4  # As of `noise_apart`: columns alone are nearer where pairs have more,
 _MOST_OF_TRIPLES: Final = 0.1  # and triples are worth their noise up to this.
 _NOT_COMPARED: Final = "Nobody compared the totals with the table, which was read in steps."
+_OF_NEIGHBOURS: Final = 4.0  # Deviations of a set's noise that two cells of a number have together.
 _OF_TABLE: Final = (
     "The totals are the sums of this table. Calibrated weights make them so, and a census does. If "
     "they were taken from this table instead, they are not public, and no claim holds."
@@ -426,9 +427,10 @@ def measured(
             lambda own, name: counting.in_fine_cells(own, cells, name),
             lambda own, name: own.classes[name],
         )
-        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets) / row)
+        of_sets = sum(map(noise.deviation, sets)) / len(sets) / row
+        most, least = most_cells(number, of_sets), _OF_NEIGHBOURS * of_sets
         in_rows = {name: own.in_rows(row, of_scale) for name, own in fine.items()}
-        schema = cells.chosen(schema, in_rows, most)
+        schema = cells.chosen(schema, in_rows, most, least)
         table = counting.in_cells(schema, priced=table.names)
 
     @cache

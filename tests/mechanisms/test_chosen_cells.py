@@ -123,6 +123,23 @@ def test_a_number_that_a_rule_compares_begins_a_cell_whatever_is_counted() -> No
     assert 15.0 in (chosen.columns["x"].cuts or ())
 
 
+def test_the_far_tail_of_a_rare_amount_is_one_cell() -> None:
+    """Its cells would have fewer records than the noise of a set."""
+    schema = Schema({"x": Column(model="normal", range=(0.0, 35_000.0))})
+    cells = fine_cells(schema)
+    rng, fine = np.random.default_rng(4), cells.columns["x"]
+    amounts = rng.gamma(0.5, 4_000.0, 200).clip(0, 35_000)
+    codes = np.array([fine.code_of(str(x)) for x in amounts])
+    counts = np.bincount(codes, minlength=fine.size)
+    noisy = {"x": counts_of(counts, 0.1)}
+    for least in (0.0, 40.0):
+        final = counted_columns(cells.chosen(schema, noisy, least=least))["x"]
+        sums = np.bincount(recoded(fine, final, np.arange(fine.size)), counts)
+        together = sums[:-1] + sums[1:]
+        assert (together.min() > 30.0) == (least > 0.0)
+        assert len(sums) <= MOST_CHOSEN
+
+
 def test_numbers_with_cuts_or_few_values_keep_their_cells() -> None:
     columns = {
         "cut": Column(model="normal", range=(0, 90), cuts=(15, 60)),

@@ -87,7 +87,8 @@ class FineCells:
 
     def evenly(self, schema: Schema) -> Schema:
         """The schema with as many cells of each number as may be chosen, without any counts."""
-        return self._cut(schema, {n: np.ones(len(x) + 1) for n, x in self.kept.items()})
+        even = {name: np.ones(len(own) + 1) for name, own in self.kept.items()}
+        return self._cut(schema, even, MOST_CHOSEN, 0.0)
 
     def chosen(
         self,
@@ -107,13 +108,7 @@ class FineCells:
         }
         return self._cut(schema, told, most, least)
 
-    def _cut(
-        self,
-        schema: Schema,
-        counts: Mapping[str, Floats],
-        most: int = MOST_CHOSEN,
-        least: float = 0.0,
-    ) -> Schema:
+    def _cut(self, schema: Schema, counts: Mapping[str, Floats], most: int, least: float) -> Schema:
         columns = dict(schema.columns)
         for name, own in self.columns.items():
             if name in columns and columns[name].cuts is None:

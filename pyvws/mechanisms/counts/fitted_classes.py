@@ -223,10 +223,10 @@ class PenalisedCounts:
         n, found = float(self.noisy.records), fitted.copy()
         parts = [slice(*ends) for ends in pairwise(self.offsets)]
         apart = [(own, *x) for own, x in zip(parts, self._counted, strict=True) if x[1]]
-        squares = sum(((x - n * fitted[own]) ** 2).sum() / d**2 for own, x, d in apart)
-        cells = sum(len(x) for _, x, _ in apart)
-        likely = most_by_chance(np.float64(cells), self.noisy.laplace)
-        off = max(squares - likely, 0.0) / max(1.0, sum(n / d**2 for *_, d in apart))
+        gaps = [(x - n * fitted[own]) / d for own, x, d in apart]
+        likely = most_by_chance(np.float64(sum(map(len, gaps))), self.noisy.laplace)
+        beyond = max(sum(gap @ gap for gap in gaps) - likely, 0.0)
+        off = beyond / max(1.0, sum(n / d**2 for *_, d in apart))
         for own, counted, deviation in apart:
             expected = n * fitted[own]
             kept = off * expected / (off * expected + deviation**2)
@@ -342,10 +342,7 @@ class PenalisedCounts:
         return np.asarray(own @ inside)
 
     def ties(self, shares: Floats, phi: Floats, *, ranks_whole: bool = False) -> Floats:
-        """The shares (sum of L, sum of L) of pairs that stand out, beside those of classes.
-
-        With `ranks_whole` the covariance of both columns' ranks is that of the counts.
-        """
+        """The shares (sum of L, sum of L) of pairs that stand out, and of ranks, beside classes."""
         n, measured = float(self.noisy.records), self.precision > 0.0
         gap = np.where(measured, self.square - (phi * (n * shares)[:, None]).T @ phi, 0.0)
         precision = 0.5 * self.precision**2 if self.noisy.laplace else self.precision
@@ -389,10 +386,7 @@ class PenalisedCounts:
         return np.asarray(np.where(precision > 0.0, tie, 0.0))
 
     def ordered(self, gap: Floats, precision: Floats, whole: bool) -> Floats:
-        """What of the gaps of pairs lies along the ranks of both columns' codes, and stands out.
-
-        The `whole` of it does without the last condition.
-        """
+        """What of the gaps lies along the ranks of both columns' codes, and stands out, or all."""
         ranks = np.zeros((len(gap), len(self.sizes)))
         for k, (low, high) in enumerate(pairwise(self.offsets)):
             margin = self.margins[low:high]

@@ -223,10 +223,9 @@ class PenalisedCounts:
         n, found = float(self.noisy.records), fitted.copy()
         parts = [slice(*ends) for ends in pairwise(self.offsets)]
         apart = [(own, *x) for own, x in zip(parts, self._counted, strict=True) if x[1]]
-        gaps = [(x - n * fitted[own]) / d for own, x, d in apart]
-        likely = most_by_chance(np.float64(sum(map(len, gaps))), self.noisy.laplace)
-        beyond = max(sum(gap @ gap for gap in gaps) - likely, 0.0)
-        off = beyond / max(1.0, sum(n / d**2 for *_, d in apart))
+        gaps = np.concatenate([np.zeros(0), *((x - n * fitted[own]) / d for own, x, d in apart)])
+        likely = float(most_by_chance(np.asarray(float(len(gaps))), self.noisy.laplace))
+        off = max(float(gaps @ gaps) - likely, 0.0) / max(1.0, sum(n / d**2 for *_, d in apart))
         for own, counted, deviation in apart:
             expected = n * fitted[own]
             kept = off * expected / (off * expected + deviation**2)

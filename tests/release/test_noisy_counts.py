@@ -228,7 +228,9 @@ ODD = {
 def words_of(made: Any) -> str:
     """The statement but for the random name of the release, and what follows noisy counts."""
     said = {name: value for name, value in made.privacy.items() if name != "release_id"}
-    follows = ("predicted", "kept_dependence", "lost_sets", "cells")  # Fine counts choose cells.
+    follows = ("predicted", "kept_dependence", "lost_sets", "cells")
+    released = sum(map(len, made.public_tables.values())) - 1  # But for the number of records.
+    assert said["counts"]["cells"] == released  # Noisy counts chose them.
     said["counts"] = {name: x for name, x in said["counts"].items() if name not in follows}
     said["caveats"] = [own for own in said["caveats"] if "do not hold" not in own]
     said["caveat_keys"] = [own for own in said["caveat_keys"] if own["key"] != "counts-lost"]

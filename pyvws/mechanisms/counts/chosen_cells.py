@@ -359,8 +359,9 @@ def most_fine_cells(records: int, deviation: float) -> int:
 def _left(counts: Floats, kept: NDArray[np.bool_], most: int, least: float) -> NDArray[np.intp]:
     """Which of C - 1 inner edges are left where neighbours of the fewest records (C,) are joined.
 
-    At least one is, so that the schema has cuts. A cell has no fewer than no records, so noise
-    below 0 does not make it join cells with records.
+    Of `most` cells at most any two neighbours have `least` together. One edge is left, so that the
+    schema has cuts. A cell has no fewer than no records, so noise below 0 does not make it join
+    cells with records.
     """
     sums, edges = counts.tolist(), list(range(len(kept)))
     while len(edges) > 1:

@@ -25,7 +25,7 @@ from pyvws.engines.nuts import REFIT_SHARE, Trial
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_OF_PAIR
 from pyvws.mechanisms.counts.fitted_classes import FITS, PenalisedCounts
-from pyvws.mechanisms.counts.given_records import within_reach, without_given
+from pyvws.mechanisms.counts.given_records import with_classes, within_reach
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.triple_records import in_pairs, swaps
 from pyvws.mechanisms.counts.workload import Workload
@@ -195,7 +195,7 @@ def _seconds_of_fits(
     began = time.thread_time()
     reached = within_reach(noisy)
     of_swaps, paired = _OF_SWAP * swaps(reached), in_pairs(reached)
-    counts = PenalisedCounts(without_given(paired))
+    counts = PenalisedCounts(with_classes(paired))
     if not len(counts.sizes):
         return of_swaps, 0.0
     at = counts.start(mechanism.classes, rng)

@@ -20,7 +20,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, fitted_classes
-from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
+from pyvws.mechanisms.counts.given_records import with_classes, with_given, within_reach
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import barred_pairs
 from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
@@ -69,7 +69,7 @@ def best_file(
     """The file of a fit, from noisy counts and public things alone: it costs nothing."""
     noisy = within_reach(noisy)
     paired, rng = in_pairs(noisy), np.random.default_rng([seed, 2])
-    of_rest = without_given(paired)
+    of_rest = with_classes(paired)
     fitted = None
     if of_rest.table.columns and noisy.records:
         fitted = fitted_classes(of_rest, classes=classes, seed=seed, further=further)
@@ -79,9 +79,9 @@ def best_file(
         size = min(AT_ONCE, noisy.records - low)
         records = np.empty((size, len(of_rest.table.columns)), dtype=np.int32)
         if fitted is not None:
-            towards = without_given(_part(noisy, size))
+            towards = with_classes(_part(noisy, size))
             records = best_records(fitted, size, rng, towards)
-        made, drawn = with_given(records, _part(paired, size), rng)
+        made, drawn = with_given(records, _part(paired, size), rng, fitted)
         parts.append(made if size == noisy.records else made.astype(least))
         numbers.append(drawn)
     codes = np.concatenate(parts) if len(parts) > 1 else parts[0]

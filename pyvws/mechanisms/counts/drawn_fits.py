@@ -35,7 +35,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws.mechanisms.counts.best_file import Imputed, best_records, misfit_of
 from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, PenalisedCounts, one_fit
-from pyvws.mechanisms.counts.given_records import with_given, within_reach, without_given
+from pyvws.mechanisms.counts.given_records import with_classes, with_given, within_reach
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.triple_records import in_pairs
 
@@ -53,12 +53,12 @@ def drawn_fits(
     noisy = within_reach(noisy)
     streams = np.random.SeedSequence([seed, 3]).spawn(datasets)
     rngs = [np.random.default_rng(stream) for stream in streams]
-    sums, misfit = _Sums(without_given(in_pairs(noisy))), 0.0
+    sums, misfit = _Sums(with_classes(in_pairs(noisy))), 0.0
     by_classes = bool(sums.counts.table.columns)
     with steady_sums():
         fits = []
         for own, rng in zip(around(noisy, rngs), rngs, strict=True):
-            counts = PenalisedCounts(without_given(in_pairs(own)))
+            counts = PenalisedCounts(with_classes(in_pairs(own)))
             fit = None
             if by_classes:
                 fit = one_fit(counts, classes, rng, further)
@@ -68,15 +68,15 @@ def drawn_fits(
         codes, numbers = [], []
         amounts = spread_amounts(1.0 / sums.kept, datasets, seed)
         for (own, counts, fit, rng), more in zip(fits, amounts, strict=True):
-            records = np.empty((noisy.records, 0), dtype=np.int32)
+            records, fitted, near = np.empty((noisy.records, 0), dtype=np.int32), None, None
             if fit is not None:
                 shares, profiles = fit
                 profiles = with_dependence(counts, shares, profiles, more)
                 ties = counts.ties(shares, profiles, ranks_whole=True)
                 fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit)
-                near, towards = counts.precision > 0.0, without_given(own)
+                near, towards = counts.precision > 0.0, with_classes(own)
                 records = best_records(fitted, noisy.records, rng, towards, near)
-            made, drawn = with_given(records, in_pairs(own), rng)
+            made, drawn = with_given(records, in_pairs(own), rng, fitted, near)
             codes.append(made)
             misfit += 0.0 if by_classes else misfit_of(own, made) / datasets
             numbers.append(drawn)

@@ -40,7 +40,7 @@ from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
 
-FITS: Final = 4
+FITS: Final = 8
 """Of a best file."""
 _MOST_STEPS: Final = 300
 _LEAST_STEPS: Final = 180

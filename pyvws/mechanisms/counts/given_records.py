@@ -5,14 +5,16 @@ Their shares follow from the noisy counts of all sets that have the column: by i
 these, or else from its margin by all of them. They are raked to each table, so far as it stands out
 of the noise. Another column, whose counts with this one stand far out of the noise, splits the rows
 and is raked to. Codes are then swapped between records that the giving columns have alike, towards
-the noisy counts of the column with others, so far as these stand out of the noise. A difference and
-its later number have one table.
+the counts of the column with others that classes expect, which hold the column of a plain table
+too. Of another column those are the noisy counts, so far as these stand out of the noise. A
+difference and its later number have one table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +25,12 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.cliques import Clique, clique
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.differences import Difference
-from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance, on_simplex
+from pyvws.mechanisms.counts.fitted_classes import (
+    FittedClasses,
+    kept_of_gap,
+    most_by_chance,
+    on_simplex,
+)
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
@@ -86,19 +93,34 @@ def where_seen(noisy: Measurements) -> Measurements:
     return replace(noisy, table=table, counts=np.where(table.possible, noisy.counts, 0))
 
 
-def _left(table: Workload, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _left(table: Workload, given: Container[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The columns that are not given, and their rules."""
     columns, skips = table.columns.items(), table.skips.items()
     return {n: x for n, x in columns if n not in given}, {n: x for n, x in skips if n not in given}
 
 
-def without_given(noisy: Measurements) -> Measurements:
-    """The noisy counts of the columns that no table gives, by sets of these alone.
+def of_classes(table: Workload) -> list[str]:
+    """The columns that classes hold: those that are not given, and those that plain tables give.
 
-    Sets that have given columns too are summed over these, where no other set has the rest.
+    No rule fixes those of plain tables, and classes have room for them.
     """
-    table = noisy.table
-    kept = [q for q, c in enumerate(table.cliques) if not {*table.given} & {*c.columns}]
+    held = [name for name in table.columns if name not in table.given]
+    plain = [
+        name
+        for name, own in table.given.items()
+        if own.rows.columns and own.family is None and not own.redrawn and name not in table.skips
+    ]
+    room = _MOST_CODES - sum(table.columns[name].size for name in (*held, *plain))
+    return [name for name in table.columns if name in held or (room >= 0 and name in plain)]
+
+
+def with_classes(noisy: Measurements) -> Measurements:
+    """The noisy counts of the columns that classes hold, by sets of these alone.
+
+    Sets that have other columns too are summed over these, where no other set has the rest.
+    """
+    table, held = noisy.table, {*of_classes(noisy.table)}
+    kept = [q for q, c in enumerate(table.cliques) if held.issuperset(c.columns)]
     cliques = [table.cliques[q] for q in kept]
     parts = [slice(*table.offsets[q : q + 2]) for q in kept]
     counts, possible = [noisy.counts[x] for x in parts], [table.possible[x] for x in parts]
@@ -106,18 +128,18 @@ def without_given(noisy: Measurements) -> Measurements:
     weights = [table.weights[q] for q in kept]
     for q in np.argsort(table.sizes, kind="stable").tolist():
         crossed, own = table.cliques[q], slice(*table.offsets[q : q + 2])
-        names = [name for name in crossed.columns if name not in table.given]
+        names = [name for name in crossed.columns if name in held]
         groups = {name: x for name, x in crossed.groups.items() if name in names}
         plain = {*names} - {*groups}
         if not plain or q in kept or any(plain <= {*c.columns} - {*c.groups} for c in cliques):
             continue
         rest = clique(table.columns, names, groups)
-        gone = tuple(i for i, name in enumerate(crossed.columns) if name in table.given)
+        gone = tuple(i for i, name in enumerate(crossed.columns) if name not in held)
         cliques.append(rest)
         counts.append(noisy.counts[own].reshape(crossed.sizes).sum(axis=gone).ravel())
         possible.append(table.possible[own].reshape(crossed.sizes).any(axis=gone).ravel())
         scales.append(float(noisy.scales[q]) * (crossed.size / rest.size) ** 0.5)
-    columns, skips = _left(table, table.given)
+    columns, skips = _left(table, {*table.columns} - held)
     rest_of = replace(
         table,
         columns=columns,
@@ -133,14 +155,21 @@ def without_given(noisy: Measurements) -> Measurements:
 
 
 def with_given(
-    x: Codes, noisy: Measurements, rng: np.random.Generator
+    x: Codes,
+    noisy: Measurements,
+    rng: np.random.Generator,
+    fitted: FittedClasses | None,
+    near: NDArray[np.bool_] | None = None,
 ) -> tuple[Codes, dict[str, Floats]]:
-    """Codes (n, K) of records whose codes x (n, .) the fit of the rest gives.
+    """Codes (n, K) of records whose codes x (n, .) fitted classes give, but of tables anew.
 
-    The numbers (n,) within the cells of columns whose family gives them stand beside, by name.
+    Only pairs of codes in `near` (sum of L, sum of L) come near to what the classes expect, all
+    without. The numbers (n,) within the cells of columns whose family gives them stand beside, by
+    name.
     """
-    table, numbers = noisy.table, dict[str, Floats]()
-    codes = dict(zip((name for name in table.columns if name not in table.given), x.T, strict=True))
+    table, numbers, held = noisy.table, dict[str, Floats](), of_classes(noisy.table)
+    by_classes = _OfClasses.of(held, table, fitted, len(x), near)
+    codes = {name: own for name, own in zip(held, x.T, strict=True) if name not in table.given}
     joint: dict[str, Floats] = {}
     for name in (name for name in table.columns if name in table.given):
         rows = _Rows.of(name, codes, table, len(x))
@@ -148,25 +177,57 @@ def with_given(
             shares = _with_later(noisy, name, rows)
             later = table.columns[name].later.name  # type: ignore[attr-defined]
             joint[later] = shares
-            shares, fitted = shares.sum(axis=2), None
+            shares, family = shares.sum(axis=2), None
         elif name in joint:
             difference = next(x for x in table.differences if x.later.name == name)
             before = _Rows.of(difference.name, codes, table, len(x))
             own = joint[name][before.of_record[rows.first], codes[difference.name][rows.first]]
-            shares, fitted = own / own.sum(axis=1, keepdims=True), None
+            shares, family = own / own.sum(axis=1, keepdims=True), None
         else:
-            shares, fitted = _shares(noisy, name, rows)
+            shares, family = _shares(noisy, name, rows)
             beside = _beside(noisy, name, rows, shares, codes)
-            if beside or fitted is not None:
+            if beside or family is not None:
                 rows = _Rows.of(name, codes, table, len(x), beside)
                 giving = table.given[name].rows
                 tables = _tables(noisy, name, giving, rows, np.arange(shares.shape[1]))
                 records = rows.number[:, None] * shares[rows.unsplit]
                 shares = _raked(records, tables) / rows.number[:, None]
-        codes[name] = _placed(noisy, name, rows, shares, codes, rng)
-        if fitted is not None and not table.columns[name].column.categorical:
-            numbers[name] = fitted.numbers(rows.combination[rows.of_record], codes[name], rng)
+        codes[name] = _placed(noisy, name, rows, shares, codes, by_classes, rng)
+        if family is not None and not table.columns[name].column.categorical:
+            numbers[name] = family.numbers(rows.combination[rows.of_record], codes[name], rng)
     return np.column_stack([codes[name] for name in table.columns]), numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OfClasses:
+    """What classes expect of pairs of codes: the codes' places by column, counts, what is near."""
+
+    places: dict[str, slice]
+    expected: Floats
+    near: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(
+        cls,
+        held: Sequence[str],
+        table: Workload,
+        fitted: FittedClasses | None,
+        records: int,
+        near: NDArray[np.bool_] | None,
+    ) -> _OfClasses:
+        if fitted is None or not {*held} & {*table.given}:
+            return cls({}, np.empty((0, 0)), None)
+        ends = pairwise(fitted.offsets.tolist())
+        places = {name: slice(*own) for name, own in zip(held, ends, strict=True)}
+        return cls(places, fitted.pairs(records), near)
+
+    def gap(self, name: str, other: str, expected: Floats) -> Floats | None:
+        """What classes have of a pair more than expected ones; None of columns that they lack."""
+        if not {name, other} <= {*self.places}:
+            return None
+        own = self.places[name], self.places[other]
+        gap = self.expected[own] - expected
+        return gap if self.near is None else np.where(self.near[own], gap, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -386,6 +447,7 @@ def _placed(
     rows: _Rows,
     shares: Floats,
     codes: Mapping[str, Codes],
+    by_classes: _OfClasses,
     rng: np.random.Generator,
 ) -> Codes:
     """Codes (n,) of a column with those shares (P, L) in each row, near its pairs with others."""
@@ -408,8 +470,11 @@ def _placed(
     for k, other in enumerate(others):
         by_row = _crossed(of_row, y[:, k], (len(shares), sizes[k]))
         expected = shares.T @ by_row
-        gap_of_pair, kept = _standing_out(noisy, name, other, expected)
-        expected += kept * gap_of_pair
+        gap_of_pair = by_classes.gap(name, other, expected)
+        if gap_of_pair is None:
+            whole_gap, kept = _standing_out(noisy, name, other, expected)
+            gap_of_pair = kept * whole_gap
+        expected += gap_of_pair
         expected -= _crossed(drawn, y[:, k], expected.shape)
         gap[offsets[-2] :, offsets[k] : offsets[k + 1]] = expected
     gap += gap.T

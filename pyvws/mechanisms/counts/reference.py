@@ -32,7 +32,7 @@ from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.counting import CellCounting, CountedInSteps, CountedRecords
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts
-from pyvws.mechanisms.counts.given_records import within_reach, without_given
+from pyvws.mechanisms.counts.given_records import with_classes, within_reach
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
 from pyvws.mechanisms.counts.triple_records import in_pairs
@@ -73,7 +73,7 @@ class ReferenceRecords:
     @classmethod
     def of(cls, counting: CellCounting, noisy: Measurements) -> ReferenceRecords:
         """The records of a counting's reference, in the cells that its noisy counts have."""
-        frame, table = counting.referred, without_given(within_reach(noisy)).table
+        frame, table = counting.referred, with_classes(within_reach(noisy)).table
         read = counting.recoded(counting.read(frame), noisy.table)
         by_name = noisy.table.by_name(read.codes)
         there = {*frame.columns}
@@ -120,7 +120,7 @@ class ReferencePrior:
         """The prior of a counting's reference; None without one, and for no records to make."""
         if counting.reference is None or not noisy.records:
             return None
-        counts = PenalisedCounts(without_given(in_pairs(within_reach(noisy))))
+        counts = PenalisedCounts(with_classes(in_pairs(within_reach(noisy))))
         return cls(ReferenceRecords.of(counting, noisy), counts, counting.reference)
 
     @property

@@ -15,8 +15,9 @@ Scores follow from how far datasets, or both files, lie from each other. In squa
     (S - X)^2 - v + 2 cov(Z, X)
 
 from a dataset, summed over all cells. Scores are moved by as much as this is further, those of
-triples too, which no set counts. An unsure ratio is drawn towards the usual one. Of several fits the classes join codes of triples by chance: twice between two
-datasets, once between one and the table. So the table is slightly nearer than another dataset.
+triples too, which no set counts. An unsure ratio is drawn towards the usual one. Of several fits
+the classes join codes of triples by chance: twice between two datasets, once between one and the
+table. So the table is slightly nearer than another dataset.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ from pyvws.engines.nuts import REFIT_SHARE, Trial
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_OF_PAIR
 from pyvws.mechanisms.counts.fitted_classes import FITS, PenalisedCounts
-from pyvws.mechanisms.counts.given_records import with_classes, within_reach
+from pyvws.mechanisms.counts.fitted_counts import in_pairs, with_classes, within_reach
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.triple_records import in_pairs, swaps
+from pyvws.mechanisms.counts.whole_records import swaps
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.conditional_table import ConditionalTable

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.mechanisms.counts import fitted_classes as fits
-from pyvws.mechanisms.counts import given_records, skips, triple_records
+from pyvws.mechanisms.counts import fitted_counts, given_records, skips
 from pyvws.mechanisms.counts.best_file import best_file, best_records
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes, one_fit
@@ -368,8 +368,8 @@ def test_more_patterns_codes_and_cells_than_a_fit_takes_have_records(
     )
     for place, name, few in (
         (skips, "MOST_PATTERNS", 2),
-        (given_records, "_MOST_CODES", 8),
-        (triple_records, "MOST_CELLS", 20),
+        (fitted_counts, "_MOST_CODES", 8),
+        (fitted_counts, "MOST_CELLS", 20),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(place, name, few)

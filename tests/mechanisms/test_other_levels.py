@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyvws as vws
-from pyvws.mechanisms.counts import given_records
+from pyvws.mechanisms.counts import fitted_counts
 from pyvws.mechanisms.counts.best_file import best_file
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import Measurements
@@ -55,7 +55,7 @@ def test_a_level_without_records_gets_none_and_one_with_records_keeps_them(
     seed: int, filled: bool
 ) -> None:
     noisy = _noisy(seed, 200 if filled else 0)
-    left = given_records.within_reach(noisy)
+    left = fitted_counts.within_reach(noisy)
     barred = {name for name, skip in left.table.skips.items() if skip.barred}
     by_count = {
         name
@@ -82,7 +82,7 @@ def test_a_level_without_records_gets_none_and_one_with_records_keeps_them(
 def test_noise_makes_records_of_a_level_that_is_not_left_out(monkeypatch: Any) -> None:
     noisy = [_noisy(seed, 0, scale=40.0) for seed in range(6)]
     left = sum(_others(own, k) for own in noisy for k in range(3))
-    monkeypatch.setattr(given_records, "where_seen", lambda own: own)
+    monkeypatch.setattr(fitted_counts, "where_seen", lambda own: own)
     assert sum(_others(own, k) for own in noisy for k in range(3)) > 2 * left + 90
 
 
@@ -94,12 +94,12 @@ def test_draws_have_none_either() -> None:
 
 def test_what_a_rule_or_a_published_total_gives_stays() -> None:
     noisy = _noisy(1, 0, rule="other where a == 'x'")
-    assert "b" in given_records.within_reach(noisy).table.skips
+    assert "b" in fitted_counts.within_reach(noisy).table.skips
     assert not _others(_noisy(1, 0), 0)
     assert _others(noisy, 1) == pytest.approx(333, abs=60)
     totals = pl.DataFrame({"a": ["x", "y", "z", "other"], "total": [400, 300, 290, 10]})
     published = _noisy(1, 0, totals=totals)
-    assert "a" not in given_records.within_reach(published).table.skips
+    assert "a" not in fitted_counts.within_reach(published).table.skips
 
 
 @pytest.mark.parametrize("given_by", ["a", "b:a"])

@@ -14,7 +14,7 @@ import pyvws as vws
 from pyvws.errors import SpendingError
 from pyvws.mechanisms.counts import best_file
 from pyvws.mechanisms.counts.cliques import joined
-from pyvws.mechanisms.counts.triple_records import in_pairs
+from pyvws.mechanisms.counts.fitted_counts import in_pairs
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of_lists
 from pyvws.privacy.seller import Seller
 from pyvws.release.noisy_counts import counts_run

@@ -20,11 +20,11 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, fitted_classes
-from pyvws.mechanisms.counts.given_records import with_classes, with_given, within_reach
+from pyvws.mechanisms.counts.fitted_counts import in_pairs, with_classes, within_reach
+from pyvws.mechanisms.counts.given_records import with_given
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import barred_pairs
-from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
-from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
+from pyvws.mechanisms.counts.whole_records import swapped, swapped_towards, whole_numbers
 from pyvws.mechanisms.counts.workload import Workload
 
 AT_ONCE: Final = 1 << 22
@@ -107,11 +107,9 @@ def best_records(
     records: int,
     rng: np.random.Generator,
     towards: Measurements,
-    near: NDArray[np.bool_] | None = None,
 ) -> Codes:
     """Codes (n, K) of so many records of a fit, in a random order.
 
-    Only pairs of codes in `near` (sum of L, sum of L) come near to what is expected, all without.
     Triples come near to their counts in `towards`, and no record breaks a rule of its columns.
     """
     ends = np.rint(np.cumsum(fitted.shares) / fitted.shares.sum() * records).astype(np.int64)
@@ -132,8 +130,7 @@ def best_records(
             )
             gap[offsets[j] : offsets[j + 1], offsets[k] : offsets[k + 1]] -= pair
             gap[offsets[k] : offsets[k + 1], offsets[j] : offsets[j + 1]] -= pair.T
-    if near is not None:
-        gap = np.where(near, gap, 0.0)
+    gap = np.where(fitted.near, gap, 0.0)
     gap[barred_pairs(towards.table.columns, towards.table.skips)] = -_BARRED
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
     weights = towards.table.weights_of_pairs

@@ -35,9 +35,9 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws.mechanisms.counts.best_file import Imputed, best_records, misfit_of
 from pyvws.mechanisms.counts.fitted_classes import FittedClasses, Further, PenalisedCounts, one_fit
-from pyvws.mechanisms.counts.given_records import with_classes, with_given, within_reach
+from pyvws.mechanisms.counts.fitted_counts import in_pairs, with_classes, within_reach
+from pyvws.mechanisms.counts.given_records import with_given
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.triple_records import in_pairs
 
 _STANDS_OUT: Final = 2.0  # Deviations of the sum of squares of noise.
 _LEAST_KEPT: Final = 0.25  # Of the dependence; less is taken as this.
@@ -68,15 +68,15 @@ def drawn_fits(
         codes, numbers = [], []
         amounts = spread_amounts(1.0 / sums.kept, datasets, seed)
         for (own, counts, fit, rng), more in zip(fits, amounts, strict=True):
-            records, fitted, near = np.empty((noisy.records, 0), dtype=np.int32), None, None
+            records, fitted = np.empty((noisy.records, 0), dtype=np.int32), None
             if fit is not None:
                 shares, profiles = fit
                 profiles = with_dependence(counts, shares, profiles, more)
                 ties = counts.ties(shares, profiles, ranks_whole=True)
-                fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit)
-                near, towards = counts.precision > 0.0, with_classes(own)
-                records = best_records(fitted, noisy.records, rng, towards, near)
-            made, drawn = with_given(records, in_pairs(own), rng, fitted, near)
+                near = counts.precision > 0.0
+                fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit, near)
+                records = best_records(fitted, noisy.records, rng, with_classes(own))
+            made, drawn = with_given(records, in_pairs(own), rng, fitted)
             codes.append(made)
             misfit += 0.0 if by_classes else misfit_of(own, made) / datasets
             numbers.append(drawn)

@@ -40,7 +40,7 @@ from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
 
-FITS: Final = 8
+FITS: Final = 6
 """Of a best file."""
 _MOST_STEPS: Final = 300
 _LEAST_STEPS: Final = 180
@@ -73,6 +73,7 @@ class FittedClasses:
       classes, both ways.
     - `misfit`: Mean over measured cells of ((S - n m) / deviation)^2; larger = further from the
       counts.
+    - `near` (sum of L, sum of L): The pairs of codes that records come near to, or all of them.
     """
 
     shares: Floats
@@ -80,6 +81,7 @@ class FittedClasses:
     offsets: NDArray[np.int64]
     ties: Floats
     misfit: float
+    near: NDArray[np.bool_] | bool = True
 
     def pairs(self, records: int) -> Floats:
         """Expected counts of all pairs of codes (sum of L, sum of L) among so many records."""

@@ -12,7 +12,7 @@ difference and its later number have one table.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -31,7 +31,7 @@ from pyvws.mechanisms.counts.fitted_classes import (
     most_by_chance,
     on_simplex,
 )
-from pyvws.mechanisms.counts.given_columns import GivenColumn
+from pyvws.mechanisms.counts.fitted_counts import of_classes
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import Workload
@@ -41,7 +41,6 @@ Integers = NDArray[np.signedinteger[Any]]
 
 _PASSES: Final = 4  # Of swaps over all records,
 _RAKED: Final = 20  # and over tables that a column is raked to.
-_MOST_CODES: Final = 1500  # Of all columns that classes give.
 _MOST_SWAPPED: Final = 6000  # Of a column and of all others, for swaps.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise of a difference's count.
 _SPLITS: Final = 0.5  # The share of a gap that stands out where a column splits rows,
@@ -49,126 +48,21 @@ _MOST_SPLIT: Final = 2_000_000  # into so many with all codes of the given one, 
 _LEAST: Final = 1e-9  # Times a share at once, so that none is lost for good or has no bound.
 
 
-def within_reach(noisy: Measurements) -> Measurements:
-    """The noisy counts of a table whose classes give no more than they can.
-
-    A column whose rules read a given one follows from what they read. The largest columns have
-    their margins where all of them have too many codes.
-    """
-    noisy = where_seen(noisy)
-    table, given = noisy.table, dict(noisy.table.given)
-
-    def add(name: str) -> None:
-        rows = skip.rows if (skip := table.skips.get(name)) else clique(table.columns, ())
-        given[name] = GivenColumn(rows, np.ones(table.columns[name].size))
-        for other, reading in table.skips.items():
-            if name in reading.rows.columns and other not in given:
-                add(other)
-
-    for name, skip in table.skips.items():
-        if name not in given and {*given} & {*skip.rows.columns}:
-            add(name)
-    sizes = {name: own.size for name, own in _left(table, given)[0].items()}
-    while sum(sizes.values()) > _MOST_CODES:
-        add(max(sizes, key=lambda name: sizes[name]))
-        sizes = {name: own.size for name, own in _left(table, given)[0].items()}
-    return replace(noisy, table=replace(table, given=given))
-
-
-def where_seen(noisy: Measurements) -> Measurements:
-    """The noisy counts without levels for other values, where their counts do not stand out.
-
-    Such a level is there whether or not a record has it, and noise would give it records. Columns
-    with rules or published totals keep theirs.
-    """
-    table, barred = noisy.table, dict[str, int]()
-    published = () if noisy.totals is None else noisy.totals.sets
-    kept = {*table.skips}.union(*(own.crossed.columns for own in published))
-    for name, own in table.columns.items():
-        if name not in kept and isinstance(level := own.column.outside, str):
-            code, (counts, deviation) = own.parts.index(level), noisy.of_column(name)
-            if counts[code] < _STANDS_OUT * deviation:
-                barred[name] = code
-    table = table.without(barred)
-    return replace(noisy, table=table, counts=np.where(table.possible, noisy.counts, 0))
-
-
-def _left(table: Workload, given: Container[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The columns that are not given, and their rules."""
-    columns, skips = table.columns.items(), table.skips.items()
-    return {n: x for n, x in columns if n not in given}, {n: x for n, x in skips if n not in given}
-
-
-def of_classes(table: Workload) -> list[str]:
-    """The columns that classes hold: those that are not given, and those that plain tables give.
-
-    No rule fixes those of plain tables, and classes have room for them.
-    """
-    held = [name for name in table.columns if name not in table.given]
-    plain = [
-        name
-        for name, own in table.given.items()
-        if own.rows.columns and own.family is None and not own.redrawn and name not in table.skips
-    ]
-    room = _MOST_CODES - sum(table.columns[name].size for name in (*held, *plain))
-    return [name for name in table.columns if name in held or (room >= 0 and name in plain)]
-
-
-def with_classes(noisy: Measurements) -> Measurements:
-    """The noisy counts of the columns that classes hold, by sets of these alone.
-
-    Sets that have other columns too are summed over these, where no other set has the rest.
-    """
-    table, held = noisy.table, {*of_classes(noisy.table)}
-    kept = [q for q, c in enumerate(table.cliques) if held.issuperset(c.columns)]
-    cliques = [table.cliques[q] for q in kept]
-    parts = [slice(*table.offsets[q : q + 2]) for q in kept]
-    counts, possible = [noisy.counts[x] for x in parts], [table.possible[x] for x in parts]
-    scales = [float(noisy.scales[q]) for q in kept]
-    weights = [table.weights[q] for q in kept]
-    for q in np.argsort(table.sizes, kind="stable").tolist():
-        crossed, own = table.cliques[q], slice(*table.offsets[q : q + 2])
-        names = [name for name in crossed.columns if name in held]
-        groups = {name: x for name, x in crossed.groups.items() if name in names}
-        plain = {*names} - {*groups}
-        if not plain or q in kept or any(plain <= {*c.columns} - {*c.groups} for c in cliques):
-            continue
-        rest = clique(table.columns, names, groups)
-        gone = tuple(i for i, name in enumerate(crossed.columns) if name not in held)
-        cliques.append(rest)
-        counts.append(noisy.counts[own].reshape(crossed.sizes).sum(axis=gone).ravel())
-        possible.append(table.possible[own].reshape(crossed.sizes).any(axis=gone).ravel())
-        scales.append(float(noisy.scales[q]) * (crossed.size / rest.size) ** 0.5)
-    columns, skips = _left(table, {*table.columns} - held)
-    rest_of = replace(
-        table,
-        columns=columns,
-        skips=skips,
-        given={},
-        cliques=tuple(cliques),
-        weights=(*weights, *[1.0] * (len(cliques) - len(weights))),
-        offsets=np.append(0, np.cumsum([one.size for one in cliques])).astype(np.int64),
-        possible=np.concatenate([*possible, np.empty(0, dtype=np.bool_)]),
-    )
-    of_cells = np.concatenate([*counts, np.empty(0, dtype=np.int64)])
-    return replace(noisy, table=rest_of, counts=of_cells, scales=np.array(scales))
-
-
 def with_given(
     x: Codes,
     noisy: Measurements,
     rng: np.random.Generator,
     fitted: FittedClasses | None,
-    near: NDArray[np.bool_] | None = None,
 ) -> tuple[Codes, dict[str, Floats]]:
     """Codes (n, K) of records whose codes x (n, .) fitted classes give, but of tables anew.
 
-    Only pairs of codes in `near` (sum of L, sum of L) come near to what the classes expect, all
-    without. The numbers (n,) within the cells of columns whose family gives them stand beside, by
-    name.
+    The numbers (n,) within the cells of columns whose family gives them stand beside, by name.
     """
     table, numbers, held = noisy.table, dict[str, Floats](), of_classes(noisy.table)
-    by_classes = _OfClasses.of(held, table, fitted, len(x), near)
+    places, pairs = dict[str, slice](), np.empty((0, 0))
+    if fitted is not None and not {*held}.isdisjoint(table.given):
+        places = {n: slice(*ends) for n, ends in zip(held, pairwise(fitted.offsets), strict=True)}
+        pairs = np.where(fitted.near, fitted.pairs(len(x)), np.nan)
     codes = {name: own for name, own in zip(held, x.T, strict=True) if name not in table.given}
     joint: dict[str, Floats] = {}
     for name in (name for name in table.columns if name in table.given):
@@ -185,49 +79,18 @@ def with_given(
             shares, family = own / own.sum(axis=1, keepdims=True), None
         else:
             shares, family = _shares(noisy, name, rows)
-            beside = _beside(noisy, name, rows, shares, codes)
+            beside = [] if name in places else _beside(noisy, name, rows, shares, codes)
             if beside or family is not None:
                 rows = _Rows.of(name, codes, table, len(x), beside)
                 giving = table.given[name].rows
                 tables = _tables(noisy, name, giving, rows, np.arange(shares.shape[1]))
                 records = rows.number[:, None] * shares[rows.unsplit]
                 shares = _raked(records, tables) / rows.number[:, None]
+        by_classes = {n: pairs[places[name], own] for n, own in places.items() if name in places}
         codes[name] = _placed(noisy, name, rows, shares, codes, by_classes, rng)
         if family is not None and not table.columns[name].column.categorical:
             numbers[name] = family.numbers(rows.combination[rows.of_record], codes[name], rng)
     return np.column_stack([codes[name] for name in table.columns]), numbers
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _OfClasses:
-    """What classes expect of pairs of codes: the codes' places by column, counts, what is near."""
-
-    places: dict[str, slice]
-    expected: Floats
-    near: NDArray[np.bool_] | None
-
-    @classmethod
-    def of(
-        cls,
-        held: Sequence[str],
-        table: Workload,
-        fitted: FittedClasses | None,
-        records: int,
-        near: NDArray[np.bool_] | None,
-    ) -> _OfClasses:
-        if fitted is None or not {*held} & {*table.given}:
-            return cls({}, np.empty((0, 0)), None)
-        ends = pairwise(fitted.offsets.tolist())
-        places = {name: slice(*own) for name, own in zip(held, ends, strict=True)}
-        return cls(places, fitted.pairs(records), near)
-
-    def gap(self, name: str, other: str, expected: Floats) -> Floats | None:
-        """What classes have of a pair more than expected ones; None of columns that they lack."""
-        if not {name, other} <= {*self.places}:
-            return None
-        own = self.places[name], self.places[other]
-        gap = self.expected[own] - expected
-        return gap if self.near is None else np.where(self.near[own], gap, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -447,10 +310,13 @@ def _placed(
     rows: _Rows,
     shares: Floats,
     codes: Mapping[str, Codes],
-    by_classes: _OfClasses,
+    by_classes: Mapping[str, Floats],
     rng: np.random.Generator,
 ) -> Codes:
-    """Codes (n,) of a column with those shares (P, L) in each row, near its pairs with others."""
+    """Codes (n,) of a column with those shares (P, L) in each row, near its pairs with others.
+
+    `by_classes` are the pairs' counts (L, .) that classes expect, NaN for any, by the other column.
+    """
     columns, L, n = noisy.table.columns, shares.shape[1], len(rows.of_record)
     whole = whole_numbers(shares, rows.number.astype(np.int64), np.array([0, L]))
     within = np.tile(np.arange(L, dtype=np.int32), len(shares))
@@ -470,11 +336,11 @@ def _placed(
     for k, other in enumerate(others):
         by_row = _crossed(of_row, y[:, k], (len(shares), sizes[k]))
         expected = shares.T @ by_row
-        gap_of_pair = by_classes.gap(name, other, expected)
-        if gap_of_pair is None:
-            whole_gap, kept = _standing_out(noisy, name, other, expected)
-            gap_of_pair = kept * whole_gap
-        expected += gap_of_pair
+        if other in by_classes:
+            expected += np.nan_to_num(by_classes[other] - expected)
+        else:
+            gap_of_pair, kept = _standing_out(noisy, name, other, expected)
+            expected += kept * gap_of_pair
         expected -= _crossed(drawn, y[:, k], expected.shape)
         gap[offsets[-2] :, offsets[k] : offsets[k + 1]] = expected
     gap += gap.T

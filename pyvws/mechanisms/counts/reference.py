@@ -32,10 +32,9 @@ from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.counting import CellCounting, CountedInSteps, CountedRecords
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts
-from pyvws.mechanisms.counts.given_records import with_classes, within_reach
+from pyvws.mechanisms.counts.fitted_counts import in_pairs, with_classes, within_reach
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
-from pyvws.mechanisms.counts.triple_records import in_pairs
 from pyvws.tables.files.public import PublicTable
 
 _RAKED: Final = 40  # Passes over the columns,

@@ -5,9 +5,9 @@ Their shares follow from the noisy counts of all sets that have the column: by i
 these, or else from its margin by all of them. They are raked to each table, so far as it stands out
 of the noise. Another column, whose counts with this one stand far out of the noise, splits the rows
 and is raked to. Codes are then swapped between records that the giving columns have alike, towards
-the counts of the column with others that classes expect, which hold the column of a plain table
-too. Of another column those are the noisy counts, so far as these stand out of the noise. A
-difference and its later number have one table.
+the noisy counts of the column with others, so far as these stand out of the noise. Classes hold the
+column of a plain table too: half of what they expect of such a pair is kept in any case, and the
+more of it the more the counts stand out. A difference and its later number have one table.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ _MOST_SWAPPED: Final = 6000  # Of a column and of all others, for swaps.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise of a difference's count.
 _SPLITS: Final = 0.5  # The share of a gap that stands out where a column splits rows,
 _MOST_SPLIT: Final = 2_000_000  # into so many with all codes of the given one, at most.
+_OF_CLASSES: Final = 0.5  # Of what classes expect beside a table, where counts do not stand out.
 _LEAST: Final = 1e-9  # Times a share at once, so that none is lost for good or has no bound.
 
 
@@ -336,11 +337,11 @@ def _placed(
     for k, other in enumerate(others):
         by_row = _crossed(of_row, y[:, k], (len(shares), sizes[k]))
         expected = shares.T @ by_row
+        gap_of_pair, kept = _standing_out(noisy, name, other, expected)
         if other in by_classes:
-            expected += np.nan_to_num(by_classes[other] - expected)
-        else:
-            gap_of_pair, kept = _standing_out(noisy, name, other, expected)
-            expected += kept * gap_of_pair
+            gap_of_pair = np.nan_to_num(by_classes[other] - expected)
+            kept = _OF_CLASSES + (1.0 - _OF_CLASSES) * kept
+        expected += kept * gap_of_pair
         expected -= _crossed(drawn, y[:, k], expected.shape)
         gap[offsets[-2] :, offsets[k] : offsets[k + 1]] = expected
     gap += gap.T

@@ -8,7 +8,6 @@ a terminal. A count of records is confidential, as the proposal is. No rule come
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -20,7 +19,7 @@ from pyvws._base.phrase import counted
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.proposal.codes import units_of_records
 from pyvws.tables.proposal.forms import LEAST_DIFFERENT, Forms
-from pyvws.tables.proposal.often import Bools, Codes, Often
+from pyvws.tables.proposal.often import Bools, CodedRecords, Codes
 from pyvws.tables.proposal.rules import Told, coded_parts
 from pyvws.tables.proposal.sums import sums_of
 from pyvws.tables.schema.schema import Schema
@@ -42,13 +41,10 @@ class _Nearly(NamedTuple):
     broken: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Records:
-    """The records of a table as a schema codes them, and the unit of each."""
+class _Records(CodedRecords):
+    """The records of a table as a schema codes them, and what a few or a rule of them tell."""
 
-    schema: Schema
-    values: Mapping[str, Floats]
-    often: Often
+    __slots__ = ()
 
     def few(self, broken: Bools, of: float) -> bool:
         """Whether some records (N,) break a rule about `of` units, but no more than so few."""
@@ -69,8 +65,9 @@ def broken_rules(schema: Schema, frame: IntoFrame, shown: Mapping[str, str]) -> 
     `shown` is what each column is called.
     """
     table = open_frame(frame, least=1)
-    records = _Records(schema, schema.coded(table), units_of_records(table, schema.columns))
-    forms = Forms(schema.columns, records.values)
+    often = units_of_records(table, schema.columns)
+    records = _Records(schema.columns, schema.coded(table), often)
+    forms = Forms(records)
     lines, earlier = [], list[str]()
     for name in schema.synthesized:
         column = schema.columns[name]
@@ -91,17 +88,17 @@ def _by_numbers(
     name: str, earlier: list[str], records: _Records, forms: Forms
 ) -> Iterator[_Nearly]:
     """The sum, the formula or else the order by earlier numbers that nearly all records keep."""
-    columns, own = records.schema.columns, records.values[name]
+    columns, own = records.columns, records.values[name]
     others = [x for x in earlier if not columns[x].categorical][-_MOST_NUMBERS:]
     n, each = float(records.often.each.sum()), records.often.each
     alike = [x for x in others if columns[x].days_since is None]
     if columns[name].days_since is None and len(np.unique(own)) >= LEAST_DIFFERENT:
-        for found in sums_of(name, alike, columns, records.values):
-            if records.few(found.broken | found.blank, n):
-                broken = found.broken | found.blank
+        for found in sums_of(name, alike, records):
+            broken = found.broken | found.blank
+            if records.few(broken, n):
                 yield _Nearly(n, "a sum", found.parts, int(broken.sum()))
                 return
-        for parts, broken in forms.nearly(name, alike, columns, records.values):
+        for parts, broken in forms.nearly(name, alike, columns[name]):
             if records.few(broken, n):
                 yield _Nearly(n, "a formula", parts, int(broken.sum()))
                 return
@@ -125,24 +122,22 @@ def _by_numbers(
 
 def _by_codes(name: str, earlier: list[str], records: _Records) -> Iterator[_Nearly]:
     """Lookups, bands, fixed values and bars by one earlier column that nearly all records keep."""
-    schema, often = records.schema, records.often
-    coded = coded_parts(name, schema.columns[name], records.values)
+    columns, coded = records.columns, coded_parts(name, records)
     if coded is None:
         return
-    codes, told = coded[0], Told(coded[0], often)
+    codes, told = coded[0], Told(coded[0], records.often)
     fixed = np.zeros(len(codes), dtype=np.bool_)
-    for rule in schema.columns[name].rules:
-        fixed |= rule.judged(name, codes.astype(np.float64) + 1.0, records.values, schema.columns)[
-            0
-        ]
+    for rule in columns[name].rules:
+        holds, _ = rule.judged(name, codes.astype(np.float64) + 1.0, records.values, columns)
+        fixed |= holds
     for other in earlier:
-        column, x = schema.columns[other], records.values[other]
+        column, x = columns[other], records.values[other]
         if not column.categorical:
             yield from _bands(other, codes, x, records)
             yield from _by_size(other, told, x, fixed, records)
-        parts = coded_parts(other, column, records.values)
+        parts = coded_parts(other, records)
         if parts is not None:
-            if schema.columns[name].categorical:
+            if columns[name].categorical:
                 yield from _lookup(other, codes, parts[0], records)
             yield from _by_levels(other, told, parts[0], fixed, records)
 

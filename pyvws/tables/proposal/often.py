@@ -95,6 +95,18 @@ class Often:
         return (ends[0], ends[1]) if ends[0] <= ends[1] else None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedRecords:
+    """The records of a table: `values` (N,) by name, as `Schema.coded` gives them for `columns`.
+
+    `often` has the unit of each record.
+    """
+
+    columns: Mapping[str, Column]
+    values: Mapping[str, Floats]
+    often: Often
+
+
 def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: int) -> str | None:
     """Why a proposal from so many records, or units, is nearly the table, and what to do then.
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import label_of
-from pyvws.tables.proposal.often import Codes, Often
+from pyvws.tables.proposal.often import CodedRecords, Codes, Often
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.rules import looked_up_by
 
@@ -47,14 +47,9 @@ class _Seen:
     bands: Codes | None
 
 
-def short_conditionals(
-    columns: Mapping[str, Column], values: Mapping[str, Floats], often: Often
-) -> dict[str, Column]:
-    """The proposed columns with lookups, and short conditionals where regressions are too long.
-
-    `values` (N,) by name are the records as `Schema.coded` gives them; `often` has
-    the unit of each record.
-    """
+def short_conditionals(records: CodedRecords) -> dict[str, Column]:
+    """The proposed columns with lookups, and short conditionals where regressions are too long."""
+    columns, values, often = records.columns, records.values, records.often
     N = max((len(entry) for entry in values.values()), default=0)
     coefficients = _coefficients(columns)
     short = coefficients > _MOST_COEFFICIENTS or coefficients * N > _MOST_WORK
@@ -232,15 +227,12 @@ def _decided_by(
     return None
 
 
-def is_decided_by(column: Column, own: Floats, other: Column, values: Floats, often: Often) -> bool:
-    """Whether each level (N,) of another category, which has more of them, has one of a category's.
-
-    The values are as `Schema.coded` gives them.
-    """
-    if len(np.unique(values)) <= len(np.unique(own)):
+def is_decided_by(name: str, other: str, records: CodedRecords) -> bool:
+    """Whether each level of another category, which has more of them, has one of a category's."""
+    own, by = (_as_it_is(records.columns[x], records.values[x]) for x in (name, other))
+    if len(np.unique(by.own)) <= len(np.unique(own.own)):
         return False
-    seen = {"": _as_it_is(other, values)}
-    return _decided_by(_as_it_is(column, own), seen, often) is not None
+    return _decided_by(own, {other: by}, records.often) is not None
 
 
 def _by_level(levels: tuple[str | None, ...], decided: list[Any]) -> dict[str, Any]:

@@ -233,19 +233,19 @@ class Schema:
         from pyvws.tables.proposal.codes import proposed_unit, units_of_records
         from pyvws.tables.proposal.columns import proposed_columns
         from pyvws.tables.proposal.computed import computed_columns
-        from pyvws.tables.proposal.often import as_they_are, with_numbers_outside
+        from pyvws.tables.proposal.often import CodedRecords, as_they_are, with_numbers_outside
         from pyvws.tables.proposal.rules import proposed_exclusions, proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
-        often = units_of_records(table, columns)
-        computed = computed_columns(columns, cls(as_they_are(columns)).coded(table), often)
+        often, plain = units_of_records(table, columns), cls(as_they_are(columns)).coded(table)
+        computed = computed_columns(CodedRecords(columns, plain, often))
         columns = {name: columns[name] for name in computed}
-        proposed = short_conditionals(computed, coded, often)
-        proposed = proposed_rules(proposed, columns, coded, often)
-        proposed = proposed_exclusions(proposed, columns, coded, often)
+        records = CodedRecords(columns, coded, often)
+        proposed = short_conditionals(replace(records, columns=computed))
+        proposed = proposed_exclusions(proposed_rules(proposed, records), records)
         unit, number = proposed_unit(table, columns), len(set(often.units.tolist()))
         made = cls(
             with_numbers_outside(proposed, table), unit=unit, reviewed=False, proposed_from=number

@@ -45,8 +45,7 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
     the outcome, or columns that depend on each other.
     """
     read = _read(formula, outcome)
-    variables = evaluated(read, _raw(frame, read), len(frame), formula)
-    return _checked_design(frame, read, variables, formula)
+    return _checked_design(frame, read, evaluated(read, _raw(frame, read), len(frame)))
 
 
 def _read(formula: str, outcome: str) -> ReadFormula:
@@ -65,23 +64,20 @@ def _raw(frame: nw.DataFrame[Any], read: ReadFormula) -> dict[str, Any]:
 
 
 def _checked_design(
-    frame: nw.DataFrame[Any], read: ReadFormula, variables: Sequence[Any], formula: str
+    frame: nw.DataFrame[Any], read: ReadFormula, variables: Sequence[Any]
 ) -> Design:
-    matrix = assembled(read, variables, len(frame), formula)
-    names, terms = named_columns(read, variables, formula)
+    matrix = assembled(read, variables, len(frame))
+    names, terms = named_columns(read, variables)
     worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
     if worst:
-        raise InputError.by(
-            "formula-values-of-table", formula=formula, fromkeys=", ".join(dict.fromkeys(worst))
-        )
+        named = ", ".join(dict.fromkeys(worst))
+        raise InputError.by("formula-values-of-table", formula=read.text, fromkeys=named)
     refuse_rank_deficient(matrix, terms, read, variables)
     used = tuple(name for name in frame.columns if name in read.columns)
     return Design(matrix, tuple(names), used)
 
 
-def named_columns(
-    read: ReadFormula, variables: Sequence[Any], formula: str
-) -> tuple[list[str], list[str]]:
+def named_columns(read: ReadFormula, variables: Sequence[Any]) -> tuple[list[str], list[str]]:
     """The name and the term of each of the K columns of evaluated variables."""
     empty = [
         replace(own, codes=own.codes[:0]) if isinstance(own, Factor) else own[:0]
@@ -94,13 +90,13 @@ def named_columns(
         names += labels
         terms += [":".join(read.variables[place].label for place in term)] * len(labels)
     if not names:
-        raise InputError.by("formula-without-column", formula=formula)
+        raise InputError.by("formula-without-column", formula=read.text)
     return names, terms
 
 
-def assembled(read: ReadFormula, variables: Sequence[Any], n: int, formula: str) -> Floats:
+def assembled(read: ReadFormula, variables: Sequence[Any], n: int) -> Floats:
     """The matrix (n, K) of evaluated variables."""
-    matrix = np.zeros((n, len(named_columns(read, variables, formula)[0])))
+    matrix = np.zeros((n, len(named_columns(read, variables)[0])))
     start = int(read.intercept)
     matrix[:, :start] = 1.0
     for term, full in _codings(read, variables):
@@ -146,20 +142,15 @@ def recoded_design(
     """
     read = _read(formula, outcome)
     raw, M, N = _raw(reference, read), len(reference), len(frame)
-    variables = evaluated(read, raw, M, formula)
-    alone = of_own_row(read, variables, raw, M, formula)
+    variables = evaluated(read, raw, M)
+    alone = of_own_row(read, variables, raw, M)
     for expression, variable, own_row in zip(read.variables, variables, alone, strict=True):
         if not (own_row or isinstance(variable, Factor)):
             raise InputError.by("formula-of-other-rows-in-reference", label=expression.label)
-    design = _checked_design(reference, read, variables, formula)
+    design = _checked_design(reference, read, variables)
     known = np.ones(N, dtype=np.bool_)
-    own = []
-    for expression, theirs, own_values in zip(
-        read.variables,
-        variables,
-        evaluated(read, _raw(frame, read), N, formula, single=True),
-        strict=True,
-    ):
+    own, ours = [], evaluated(read, _raw(frame, read), N, single=True)
+    for expression, theirs, own_values in zip(read.variables, variables, ours, strict=True):
         if isinstance(theirs, Factor) and isinstance(own_values, Factor):
             codes = own_values.coded_by(theirs.levels)
             known &= codes >= 0
@@ -168,11 +159,11 @@ def recoded_design(
             raise InputError.by("formula-changes-type", label=expression.label)
         else:
             own.append(own_values)
-    return RecodedDesign(design, assembled(read, own, N, formula), known)
+    return RecodedDesign(design, assembled(read, own, N), known)
 
 
 def of_own_row(
-    read: ReadFormula, variables: Sequence[Any], raw: dict[str, Any], n: int, formula: str
+    read: ReadFormula, variables: Sequence[Any], raw: dict[str, Any], n: int
 ) -> list[bool]:
     """Which variables of n rows have the same values where the second half of the rows is gone.
 
@@ -183,8 +174,7 @@ def of_own_row(
     alike = []
     for expression, whole in zip(read.variables, variables, strict=True):
         try:
-            single = ReadFormula(False, (expression,), ())
-            (half,) = evaluated(single, part, some, formula, single=True)
+            (half,) = evaluated(read.alone(expression), part, some, single=True)
         except InputError:  # Such as a polynomial of too few values.
             alike.append(False)
             continue
@@ -196,9 +186,7 @@ def of_own_row(
     return alike
 
 
-def evaluated(
-    read: ReadFormula, raw: dict[str, Any], n: int, formula: str, *, single: bool = False
-) -> list[Any]:
+def evaluated(read: ReadFormula, raw: dict[str, Any], n: int, *, single: bool = False) -> list[Any]:
     """Each variable of the formula as a `Factor` or as numbers (N, k).
 
     A factor of one level is refused unless `single`.
@@ -218,9 +206,8 @@ def evaluated(
             if rows != n:
                 raise ValueError("one value for each record is needed")
         except Exception as error:  # evaluates the user's own expressions
-            raise InputError.by(
-                "formula-not-evaluated", formula=formula, kind=type(error).__name__
-            ) from None
+            kind = type(error).__name__
+            raise InputError.by("formula-not-evaluated", formula=read.text, kind=kind) from None
         if not (numeric or single) and len(result.levels) < 2:
             raise InputError.by("formula-single-level", label=expression.label)
         variables.append(result.reshape(n, result.size // n if n else 1) if numeric else result)

@@ -379,10 +379,8 @@ class GridEngine:
         assert isinstance(model, Regression)
         q = self.drawn(points, scores, S, lambda share: report(_SCORED + (1 - _SCORED) * share))
         own = q[:, q.shape[1] - model.own_entries :]
-        draws, seconds = (
-            {"beta": q[:, :K].copy()} | model.own_draws(own),
-            time.perf_counter() - began,
-        )
+        draws = {"beta": q[:, :K].copy()} | model.own_draws(own)
+        seconds = time.perf_counter() - began
         return Posterior(draws, settings.chains, independent_draws(S), seconds, self.name)
 
     def drawn(

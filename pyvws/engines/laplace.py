@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -142,12 +143,10 @@ class AutoEngine:
         total = target.cells.weight_sums(target.weights).sum()
         fits = _FEW * target.dimension <= total and target.dimension <= _MOST_PARAMETERS
         if fits and not isinstance(target.model, NormalMixture):
-            try:
+            with suppress(ConvergenceError):
                 approximated = LaplaceEngine().sample(target, settings, seed=seed)
-            except ConvergenceError:
-                approximated = None
-            if approximated is not None and not approximated.diagnostics.problems():
-                return approximated
+                if not approximated.diagnostics.problems():
+                    return approximated
         return NativeEngine().sample(
             target, settings, seed=seed, progress=progress, previous=previous
         )

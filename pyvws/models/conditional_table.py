@@ -237,8 +237,7 @@ class ConditionalTable(Family):
         return draws["log_theta"][:, patterns_of(cells), level_places(cells)]
 
     def log_shares(self, draw: Draws, design: Floats) -> Floats:
-        shares: Floats = draw["log_theta"][0][design[:, 0].astype(np.intp)]
-        return shares
+        return np.asarray(draw["log_theta"][0][design[:, 0].astype(np.intp)])
 
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None

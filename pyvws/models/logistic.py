@@ -84,9 +84,6 @@ class Logistic(Regression, kernels=(_log_density, _cell_terms, _records)):
         _, ones, zeros = row_totals(cells, weights, cells.outcome, 1.0 - cells.outcome)
         return cells.rows, ones, zeros
 
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return (cells.outcome,)
-
     def start(self, cells: Cells, weights: Floats) -> Start:
         rows, ones, zeros = self.density_data(cells, weights)
 

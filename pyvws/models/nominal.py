@@ -211,15 +211,13 @@ class Nominal(Family):
         return log_lik
 
     def log_shares(self, draw: Draws, design: Floats) -> Floats:
-        others = linear_predictor(draw["beta"][0], design)
-        eta = np.vstack([np.zeros(len(design)), others]).T
+        eta = np.vstack([np.zeros(len(design)), linear_predictor(draw["beta"][0], design)]).T
         return np.asarray(eta - logsumexp(eta, axis=1, keepdims=True))
 
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:
-        others = linear_predictor(draw["beta"][0], design)
-        eta = np.vstack([np.zeros(len(design)), others])
+        eta = np.vstack([np.zeros(len(design)), linear_predictor(draw["beta"][0], design)])
         below = np.cumsum(np.exp(eta - eta.max(axis=0)), axis=0)
         return 1.0 + (below[:-1] <= rng.random(len(design)) * below[-1]).sum(axis=0)
 

@@ -123,9 +123,6 @@ class Normal(scales.Scaled, Regression, kernels=(_log_density, _cell_terms, _rec
         """log N(v | v, smallest_sd)."""
         return scales.highest_normal(cells, self.smallest_sd)
 
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return (cells.outcome,)
-
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
         return eta, draws["sigma"], np.log(draws["sigma"])
 

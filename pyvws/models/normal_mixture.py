@@ -32,7 +32,7 @@ from pyvws.models.priors import (
     constrain_scales,
     log_sech_squared,
     pull_back_factor,
-    unconstrain_coefficients,
+    unconstrain_scales,
 )
 from pyvws.models.regression import linear, linear_predictor
 from pyvws.tables.design.cells import Cells
@@ -428,12 +428,11 @@ class NormalMixture(scales.Scaled, Family):
     def unconstrain(self, draws: Draws) -> Floats:
         S = len(draws["concentration"])
         K = draws["raw_beta"].shape[2]
-        shared = {name: draws[name] for name in ("sigma_beta", "L_beta")}
         with np.errstate(divide="ignore"):
             return np.column_stack(
                 [
                     draws["raw_beta"].reshape(S, -1),
-                    unconstrain_coefficients({"beta": np.empty((S, 0)), **shared}).reshape(S, -1),
+                    unconstrain_scales(draws),
                     np.log(draws["sigma"] - self.smallest_sd),
                     draws["log_size"],
                     np.log(draws["concentration"]),

@@ -247,6 +247,9 @@ class Regression(Family, ABC):
     def slope_width(self, K: int) -> int:
         return self.own_entries
 
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return (cells.outcome,)
+
     def dimension(self, K: int) -> int:
         return coefficient_dimension(K) + self.own_entries
 

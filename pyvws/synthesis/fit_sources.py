@@ -111,14 +111,12 @@ class ModelSource:
         if clamp is None or (len(columns) == 1 and self.units is None):
             posterior = self._fitted(weights, settings, seed, progress, previous, clamp)
         else:
-            counts = self.cells.multiplicity
-            target = JointTarget(columns, weights, clamp, counts, self.units)
+            target = JointTarget(columns, weights, clamp, self.cells.multiplicity, self.units)
             posterior = table_engine(self.engine, self.engine.name).sample_table(
                 target, settings, seed=seed, progress=progress
             )
             if len(columns) == 1:
-                own = draws_of(posterior.draws, columns[0].column)
-                posterior = replace(posterior, draws=own)
+                posterior = replace(posterior, draws=draws_of(posterior.draws, columns[0].column))
         bounds, maxima = self.bounded(posterior, weights, clamp)
         return SampledFit(posterior, bounds if clamp is None else clamp.bounds(bounds), maxima)
 

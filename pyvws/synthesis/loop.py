@@ -352,8 +352,7 @@ class SynthesisLoop:
 
     def _counted(self, out: Out) -> str:
         """How many records or units `out` (N,) has, of how many."""
-        number = left_out(self.cells, out)
-        return f"{number} of {self.cells.total_records} {self.cells.called}"
+        return f"{left_out(self.cells, out)} of {self.cells.total_records} {self.cells.called}"
 
     def met(
         self,
@@ -368,8 +367,7 @@ class SynthesisLoop:
         `weights_at` gives weights (N,) that rise with the value; `_search` takes `search`. With
         `below` a bound below the window may end the search.
         """
-        of_search = self._search(**search)
-        return meet(weights_at=weights_at, window=window, below=below, **of_search)
+        return meet(weights_at=weights_at, window=window, below=below, **self._search(**search))
 
     def below(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -94,8 +94,7 @@ def buy_schema(
     purchase.refuse()
     check_columns(table, [*purchase.columns, *filter(None, [asked.unit])], role="The schema")
     if asked.unit is not None:  # One record of each unit, by a choice that reads no other unit.
-        kept = within_cap(units_from_0(table[asked.unit]), 1)
-        table = table.filter(kept.tolist())
+        table = table.filter(within_cap(units_from_0(table[asked.unit]), 1).tolist())
     return purchase.made(table)
 
 
@@ -124,7 +123,7 @@ class _Purchase:
         return {
             name: ColumnCells(column)
             for name, column in self.columns.items()
-            if _first(column.private)
+            if {*column.private} - {"cuts"}
         }
 
     @cached_property
@@ -135,10 +134,9 @@ class _Purchase:
     @cached_property
     def noise(self) -> Noise:
         """The noise of all that may be bought, by name."""
-        of_thresholds = self.of_thresholds
         budget = Budget(
             epsilon=self.epsilon,
-            delta=self.delta - of_thresholds,
+            delta=self.delta - self.of_thresholds,
             neighbours=self.neighbours,
             adaptive=True,
         )
@@ -265,11 +263,6 @@ def _of_values(name: str) -> str:
 def _of_cuts(name: str) -> str:
     """The name of the measurement of a number in the cells of a grid."""
     return f"grid of {name}"
-
-
-def _first(private: Iterable[str]) -> bool:
-    """Whether levels or a range are among private entries."""
-    return bool({*private} - {"cuts"})
 
 
 def budget_of_schema(paid: PaidSchema) -> Budget:

@@ -88,8 +88,7 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
             parts["model" if to_family else "mechanism"][name] = value
     check_needs(of_run, run)
     if "total_epsilon" in run and "epsilon" in taken:  # The run finds what a draw costs.
-        total = positive(run["total_epsilon"], "total_epsilon")
-        parts["mechanism"].setdefault("epsilon", total)
+        parts["mechanism"].setdefault("epsilon", positive(run["total_epsilon"], "total_epsilon"))
     if mechanism is None and parts["mechanism"]:
         raise InputError.by("existing-fit-with-setting", given=", ".join(parts["mechanism"]))
     for role, chosen in (("model", model), ("mechanism", mechanism)):

@@ -152,8 +152,7 @@ class Units(Records):
 
         The records of a unit stand for equally many, and record i counts exponents[i] times.
         """
-        cells = (records.cell_of_record, records.n_cells)
-        whole = unit_kinds(unit_of_record, *cells, exponents)
+        whole = unit_kinds(unit_of_record, records.cell_of_record, records.n_cells, exponents)
         kinds = tuple(unit_kinds(unit_of_record, *conditional, exponents) for conditional in places)
         counts = None
         if records.multiplicity is not None:

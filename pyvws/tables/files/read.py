@@ -261,8 +261,7 @@ def scan_columns(path: Path, kind: str) -> pl.LazyFrame:
         raise pl.exceptions.SchemaError("the parts have other columns")
     keyed: dict[tuple[tuple[str, str], ...], list[Path]] = {}
     for part in parts:
-        folders = part.relative_to(path).parts[:-1]
-        named = (name.partition("=") for name in folders if "=" in name)
+        named = (name.partition("=") for name in part.relative_to(path).parts[:-1] if "=" in name)
         keyed.setdefault(tuple((key, unquote(value)) for key, _, value in named), []).append(part)
     values = {pair for pairs in keyed for pair in pairs if pair[1] != _HIVE_NULL}
     text = {key for key, value in values if not _WHOLE.fullmatch(value)}
@@ -340,15 +339,12 @@ def _refuse_schema(schema: pa.Schema) -> None:
     """Raise ValueError for a repeated column name, or a type that no table of records has."""
     from pyarrow import types
 
-    strange = types.is_run_end_encoded, types.is_union, types.is_decimal256, _is_interval
+    strange = types.is_run_end_encoded, types.is_union, types.is_decimal256
     if len(set(schema.names)) < len(schema.names):
         raise ValueError("names are given twice")
-    if any(is_one(field.type) for field in schema for is_one in strange):
-        raise ValueError("a type is not supported")
-
-
-def _is_interval(kind: object) -> bool:
-    return str(kind).endswith("interval")  # pyarrow has no name for two interval types.
+    for kind in (field.type for field in schema):  # pyarrow has no name for two interval types.
+        if str(kind).endswith("interval") or any(is_one(kind) for is_one in strange):
+            raise ValueError("a type is not supported")
 
 
 def folder_kind(path: Path) -> str:

@@ -265,9 +265,8 @@ class LazyTable:
     def number(self) -> int:
         """The number of records, which the engine counts."""
         with named_errors(self.name):
-            first = self.frame.select(self.columns[:1])
-            found = first.select(nw.len().alias(COUNT)).collect(backend="polars")
-            return int(found.item())
+            counted = self.frame.select(self.columns[:1]).select(nw.len().alias(COUNT))
+            return int(counted.collect(backend="polars").item())
 
     def every(self, step: int, columns: Sequence[str]) -> pl.DataFrame:
         """No record, since an engine without an order has no places."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 from unicodedata import category
 
@@ -139,10 +140,8 @@ def _proposed(column: nw.Series[Any], often: Often) -> Column:
         missing = {"missing": True} if np.isnan(days).any() else {}
         return _dates(days, missing, often, _NANOSECONDS if short else _YEARS)
     if column.dtype == nw.Boolean or has_labels(column):
-        try:
+        with suppress(InputError):  # No text can have the labels, or no category of this type.
             return _category(column, often)
-        except InputError:  # No text can have the labels, or no category of this type.
-            return _dropped(notes.OTHER)
     return _dropped(notes.OTHER)
 
 
@@ -242,16 +241,15 @@ def _spelling(labels: Sequence[str]) -> str | None:
     if sum(map(bool, map(_DATE.fullmatch, labels))) > len(labels) / 2:
         return notes.OTHER_DATES
     others = [label for label in labels if as_number(label) is None][:_READ]
-    bare = ["".join(x for x in text if x != "%" and category(x) != "Sc").strip() for text in others]
+    signs = {x for text in others for x in text if x == "%" or category(x) == "Sc"}
+    bare = ["".join(x for x in text if x not in signs).strip() for text in others]
     amounts = [text for text in bare if _AMOUNT.fullmatch(_BLANKS.sub("", text))]
     words = len(others) - len(amounts)
     if not amounts or words > min(MOST_CODES, len(labels) / 2):
         return None
     in_groups = [text for text in amounts if _GROUPS.fullmatch(text)]
     causes = {
-        "signs such as $ or %": any(
-            x == "%" or category(x) == "Sc" for text in others for x in text
-        ),
+        "signs such as $ or %": bool(signs),
         "decimal commas": any("," in text for text in {*amounts} - {*in_groups}),
         "separators of thousands": bool(in_groups),
     }

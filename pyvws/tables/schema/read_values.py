@@ -149,8 +149,7 @@ def numbers_and_codes(
         if strict:
             labels = [x if x in codes else as_digit(x) for x in labels]
         numbers_of_labels = [read(label) for label in labels]
-        known = np.array([*numbers_of_labels, None], dtype=np.float64)  # None becomes NaN.
-        numbers = known[places]
+        numbers = np.array([*numbers_of_labels, None], np.float64)[places]  # None becomes NaN.
         of_number = {read(code): place for code, place in codes.items() if code is not None}
         of_label = [
             codes[label]
@@ -225,8 +224,7 @@ def coded_column(
         unused = set(factor.unused())
         labels, like = [label for label in factor.levels if label not in unused], None
     like = source if like is None else like
-    codes = level_codes(source, labels, counts, like)
-    return CodedColumn(codes, native_levels(labels, like))
+    return CodedColumn(level_codes(source, labels, counts, like), native_levels(labels, like))
 
 
 def level_codes(

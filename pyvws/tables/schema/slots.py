@@ -266,8 +266,7 @@ class Slots:
         made = nw.from_dict(
             columns, dict.fromkeys(columns, nw.String), backend=frame.implementation
         )
-        found = WideRows(len(rows), len(units) - int((rows >= 0).sum()), differ)
-        return made, found
+        return made, WideRows(len(rows), len(units) - int((rows >= 0).sum()), differ)
 
     def _rows_in_slots(self, frame: nw.DataFrame[Any], units: Rows) -> Rows:
         """The row of each unit in each slot (H, S), -1 of an empty one."""

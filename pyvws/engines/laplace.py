@@ -24,11 +24,10 @@ from typing import ClassVar
 
 import numpy as np
 import scipy  # Its parts are imported where they are first used, each for half a second.
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws._base.cores import quietly, share_out, steady_sums
 from pyvws.engines.engine import Progress, failure_remedy
 from pyvws.engines.nuts import NativeEngine
@@ -188,7 +187,7 @@ def smoothed_weights(log_ratios: Floats) -> tuple[Floats, float]:
     return weights / weights.sum(), float(khat)
 
 
-def systematic(weights: Floats, S: int, u: float) -> NDArray[np.intp]:
+def systematic(weights: Floats, S: int, u: float) -> Places:
     """S places among weights (P,) of sum 1, in order: each is taken S times its weight, rounded.
 
     `u` in [0, 1) decides which way is rounded; on the average over u the counts are exact. A place

@@ -28,10 +28,9 @@ from threading import Timer
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from pyvws._base.checks import Data, Floats
+from pyvws._base.checks import Bools, Data, Floats
 from pyvws._base.cores import steady_sums, usable_cores
 from pyvws.engines import nuts_steps
 from pyvws.engines.compiled_target import DRAW, CompiledTarget, function_list
@@ -223,7 +222,7 @@ class Trial:
         return cls(started, spent / max(1, slopes), each)
 
 
-def window_ends(warmup: int) -> NDArray[np.bool_]:
+def window_ends(warmup: int) -> Bools:
     """The iterations (warmup,) after which a window of the variances ends, each 1.5 times as long.
 
     The variances take the window before with the one that runs, so the last end leaves room.

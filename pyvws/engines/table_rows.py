@@ -21,7 +21,7 @@ from numba.typed import List
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Arrays, Data, Floats, Ints
+from pyvws._base.checks import Arrays, Data, Floats, Ints, Places
 from pyvws._base.kernels import kernel
 from pyvws.models.conditional_table import ConditionalTable, patterns_of, weighted_counts
 from pyvws.models.model import level_places
@@ -287,7 +287,7 @@ class TableRows:
     column: Conditional
     prior: float
     entries: tuple[NDArray[Any], ...]
-    rare: tuple[NDArray[np.intp], NDArray[np.intp], Floats]
+    rare: tuple[Places, Places, Floats]
 
     @classmethod
     def of(cls, column: Conditional, of_units: Entries, units: DistinctUnits) -> TableRows:
@@ -316,7 +316,7 @@ class TableRows:
         return len(self.column.model.levels)
 
     @property
-    def pattern_of_entry(self) -> NDArray[np.intp]:
+    def pattern_of_entry(self) -> Places:
         """Each entry's pattern, counted from 0."""
         return np.repeat(np.arange(len(self.entries[0]) - 1), np.diff(self.entries[0]))
 

@@ -9,9 +9,8 @@ from typing import Any, Protocol, Self
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws.models.registry import family_of
 from pyvws.plan.by_schema import SchemaPlan, decoder, levels_of
 from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
@@ -27,7 +26,7 @@ class CellCounter(Protocol):
     def refuse(self) -> None:
         """Raise InputError for what cannot be counted."""
 
-    def read(self, frame: nw.DataFrame[Any], units: NDArray[np.intp] | None) -> InCells:
+    def read(self, frame: nw.DataFrame[Any], units: Places | None) -> InCells:
         """The records of a table, or of `units` (N,) of its rows."""
 
 
@@ -56,7 +55,7 @@ class CountsPlan(SchemaPlan):
         self,
         frame: nw.DataFrame[Any],
         counts: Floats | None,
-        units: NDArray[np.intp] | None,
+        units: Places | None,
         by_schema: Collection[str],
     ) -> CodedTable:
         """The records in cells; no refusal follows from them."""

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self, cast
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws.errors import InputError
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model
@@ -164,7 +163,7 @@ class FormulaPlan(Plan):
         self,
         frame: nw.DataFrame[Any],
         counts: Floats | None,
-        units: NDArray[np.intp] | None,
+        units: Places | None,
         by_schema: Collection[str],
     ) -> CodedTable:
         name, mechanism = self.outcome, self.run.mechanism
@@ -202,7 +201,7 @@ class FormulaPlan(Plan):
             records=records,
         )
 
-        def written(values: Mapping[str, Floats], backend: Any) -> nw.Series[Any]:
+        def written(values: Values, backend: Any) -> nw.Series[Any]:
             drawn = np.rint(values[name]) if rounded else values[name]
             return outcome_series(name, drawn, kind, backend=backend)
 
@@ -244,7 +243,7 @@ class FormulaPlan(Plan):
         levels = coded_column(frame, self.outcome, labels, role="outcome", **given)
         return levels.codes, levels
 
-    def _known(self, y: Floats, *, modelled: bool) -> tuple[Floats, NDArray[np.bool_]]:
+    def _known(self, y: Floats, *, modelled: bool) -> tuple[Floats, Bools]:
         """The outcome (N,), and which values count; a histogram gets NaN for the others."""
         if not modelled:
             return y, np.isfinite(y)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.models.conditional_table import ConditionalTable
@@ -157,7 +156,7 @@ class SchemaPlan(Plan):
         self,
         frame: nw.DataFrame[Any],
         counts: Floats | None,
-        units: NDArray[np.intp] | None,
+        units: Places | None,
         by_schema: Collection[str],
     ) -> CodedTable:
         schema = self.schema
@@ -223,7 +222,7 @@ class SchemaPlan(Plan):
     def _variables(
         self,
         name: str,
-        values: Mapping[str, Floats],
+        values: Values,
         terms: Follows,
         counts: Floats | None,
         unknown: Unknown | None,
@@ -262,12 +261,8 @@ class SchemaPlan(Plan):
         return variables
 
     def _ends_of(
-        self,
-        planned: PlannedConditional,
-        y: Floats,
-        values: Mapping[str, Floats],
-        has: NDArray[np.bool_],
-    ) -> tuple[NDArray[np.bool_], Floats | None, Callable[[Mapping[str, Floats]], Floats] | None]:
+        self, planned: PlannedConditional, y: Floats, values: Values, has: Bools
+    ) -> tuple[Bools, Floats | None, Callable[[Values], Floats] | None]:
         """Which records (N,) have a term, their encoded ends, and what makes ends of values.
 
         A record whose ends leave a single number has no term: nothing is left to draw. Nor has one
@@ -278,7 +273,7 @@ class SchemaPlan(Plan):
             return has, None, None
         family = planned.family
 
-        def ends_of(values: Mapping[str, Floats]) -> Floats:
+        def ends_of(values: Values) -> Floats:
             return family.encode(finish.ends(values))
 
         ends, kept = ends_of(values), has.copy()
@@ -290,8 +285,8 @@ class SchemaPlan(Plan):
         self,
         planned: PlannedConditional,
         y: Floats,
-        values: Mapping[str, Floats],
-        has: NDArray[np.bool_],
+        values: Values,
+        has: Bools,
         counts: Floats | None,
         between: Sequence[Any],
     ) -> OutcomeColumn:
@@ -343,12 +338,8 @@ class SchemaPlan(Plan):
 
 
 def _first_members(
-    schema: Schema,
-    values: Mapping[str, Floats],
-    units: NDArray[np.intp],
-    counts: Floats | None,
-    unknown: Unknown | None,
-) -> NDArray[np.bool_]:
+    schema: Schema, values: Values, units: Places, counts: Floats | None, unknown: Unknown | None
+) -> Bools:
     """Whether a record (N,) is the first of its unit, whose columns count once.
 
     Raises InputError where a column of the unit differs between its records. Where `unknown` is
@@ -370,7 +361,7 @@ def _first_members(
     return place == 0
 
 
-def _any_of(unknown: Unknown | None, names: Sequence[str]) -> NDArray[np.bool_] | None:
+def _any_of(unknown: Unknown | None, names: Sequence[str]) -> Bools | None:
     """Which records (N,) have an unknown value in one of the columns; None where none has."""
     masks = [unknown[name] for name in names if unknown and name in unknown]
     hidden = np.logical_or.reduce(masks) if masks else None
@@ -387,7 +378,7 @@ def levels_of(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
 
 def decoder(
     schema: Schema, name: str, like: nw.Series[Any], *, rounded: bool = False
-) -> Callable[[Mapping[str, Floats], Any], nw.Series[Any]]:
+) -> Callable[[Values, Any], nw.Series[Any]]:
     """Makes synthetic values of a column the table's own kind, which the backend agrees with."""
     return lambda values, _backend: schema.decoded(
         name,

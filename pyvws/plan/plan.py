@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
-import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws._base.phrase import Phrase
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
@@ -300,7 +298,7 @@ class Plan(ABC):
         self,
         frame: nw.DataFrame[Any],
         counts: Floats | None,
-        units: NDArray[np.intp] | None,
+        units: Places | None,
         by_schema: Collection[str],
     ) -> CodedTable:
         """The columns of a table as numbers, and the outcomes of each conditional."""

@@ -7,9 +7,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places
 from pyvws._base.secret_noise import secret_keys
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
@@ -36,7 +35,7 @@ class ReadRoles:
     known: list[Any]
     weights: Floats | None
     exponents: Floats | None
-    units: NDArray[np.intp] | None
+    units: Places | None
 
 
 def read_roles(
@@ -44,7 +43,7 @@ def read_roles(
     plan: Plan,
     written: nw.DataFrame[Any],
     counts: Floats | None,
-    kinds: NDArray[np.intp] | None,
+    kinds: Places | None,
 ) -> ReadRoles:
     """The columns with a role; InputError for values that the role cannot have.
 
@@ -78,7 +77,7 @@ def read_roles(
     )
 
 
-def within_cap(units: NDArray[np.intp], cap: int) -> NDArray[np.bool_]:
+def within_cap(units: Places, cap: int) -> Bools:
     """Which records (N,) count: `cap` of each of the units (N,), each choice as probable.
 
     Fresh secret keys choose, so what other units keep is independent of a unit that is added.

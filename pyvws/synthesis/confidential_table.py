@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoFrame
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places, Values
 from pyvws.errors import InputError
 from pyvws.plan.coded import CodedTable
 from pyvws.plan.plan import Plan
@@ -48,7 +47,7 @@ class ConfidentialTable(CodedTable):
     implementation: Any
     weights: Floats | None = None
     reference: Reference | None = None
-    units: NDArray[np.intp] | None = None
+    units: Places | None = None
     exponents: Floats | None = None
     counts: Floats | None = None
 
@@ -84,7 +83,7 @@ class ConfidentialTable(CodedTable):
         return {name: own.unknown for name, own in self.synthesized.items() if own.unknown}
 
     def written(
-        self, values: Mapping[str, Floats], backend: nw.Implementation, *, first: int = 1
+        self, values: Values, backend: nw.Implementation, *, first: int = 1
     ) -> list[nw.Series[Any]]:
         """The synthesized columns as they are released, of synthetic values by column.
 
@@ -109,7 +108,7 @@ class ConfidentialTable(CodedTable):
         return digest.hexdigest()
 
     def datasets(
-        self, source: IntoFrame, values: Sequence[Mapping[str, Floats]], *, order: RowNumbers | None
+        self, source: IntoFrame, values: Sequence[Values], *, order: RowNumbers | None
     ) -> list[Any]:
         """The columns to release of the native table `source`, once for each mapping of values.
 
@@ -136,7 +135,7 @@ def check_table(
     *,
     plan: Plan | None = None,
     counts: Floats | None = None,
-    units: NDArray[np.intp] | None = None,
+    units: Places | None = None,
     released: IntoFrame | None = None,
 ) -> ConfidentialTable:
     """The checked table; InputError if the method cannot take the table.

@@ -12,9 +12,8 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.weighing import ReferenceSizes, WeightedFit
@@ -37,17 +36,14 @@ from pyvws.weights.weights import KEEPING_SHIFT, reweight, weights_from_bounds
 
 MANY: Final = 0.01  # More of the records than this share are many.
 
-Places = NDArray[np.intp]
-Out = NDArray[np.bool_]
 
-
-def left_out(records: Records, out: Out) -> int:
+def left_out(records: Records, out: Bools) -> int:
     """How many records of the whole table, or units, `out` (N,) has."""
     return round(records.mean(out.astype(np.float64)) * records.total_records)
 
 
 def loses_much(
-    model: Model | TableModel, records: Records, out: Out, column: int | None = None
+    model: Model | TableModel, records: Records, out: Bools, column: int | None = None
 ) -> bool:
     """Whether `out` (N,) has a whole level of a category, or many records and more than one.
 
@@ -61,7 +57,9 @@ def loses_much(
     )
 
 
-def lost_levels(model: Model | TableModel, records: Records, out: Out) -> Iterator[tuple[int, str]]:
+def lost_levels(
+    model: Model | TableModel, records: Records, out: Bools
+) -> Iterator[tuple[int, str]]:
     """Place and name of each category that has a level all of whose records are in `out` (N,).
 
     A family without a table has no name: the name is empty.
@@ -350,7 +348,7 @@ class SynthesisLoop:
             )
         return weights
 
-    def _counted(self, out: Out) -> str:
+    def _counted(self, out: Bools) -> str:
         """How many records or units `out` (N,) has, of how many."""
         return f"{left_out(self.cells, out)} of {self.cells.total_records} {self.cells.called}"
 

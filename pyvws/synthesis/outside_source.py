@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
@@ -231,7 +230,7 @@ class ProgramSource:
         maxima = np.divide(bounds.by_record, weights, out=np.zeros(len(weights)), where=used)
         return SampledFit(_posterior(fit, self.engine.name), bounds, maxima)
 
-    def _compare(self, draws: Draws, log_lik: Floats, used: NDArray[np.bool_]) -> None:
+    def _compare(self, draws: Draws, log_lik: Floats, used: Bools) -> None:
         """Refuse a likelihood (S, n) of the used records that is not the family's.
 
         Two likelihoods of one family differ by what no parameter moves, such as a constant left

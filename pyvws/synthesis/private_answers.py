@@ -20,6 +20,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base.checks import Bools
 from pyvws.privacy.seller import CountedValues
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import EPOCH, as_days, as_number, iso_of, meant, spells_empty
@@ -29,7 +30,6 @@ from pyvws.tables.schema.families import MOST_LEVELS
 OTHER: Final = "(other)"
 """The level of all values that are not sold. A value that is spelled so is never sold."""
 
-Bools = NDArray[np.bool_]
 
 _FIRST, _LAST = -20, 60  # Powers of 2 that bins of numbers begin with, from the first one on.
 _BINS: Final = 2 * (_LAST - _FIRST) + 1

@@ -13,8 +13,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from pyvws._base.checks import Bools, Places
 from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.model import Model
@@ -47,7 +47,7 @@ class Reference:
     model: Model | TableModel
     cells: Cells | TableCells
     table: Cells | None
-    known: NDArray[np.bool_]
+    known: Bools
     units: Units | None = None
 
     def sizes(self, posterior: Posterior, clamp: Clamp) -> ReferenceSizes:
@@ -96,7 +96,7 @@ def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> R
 
 
 def _of_columns(
-    plan: Plan, records: nw.DataFrame[Any], units: NDArray[np.intp] | None, coded: CodedTable
+    plan: Plan, records: nw.DataFrame[Any], units: Places | None, coded: CodedTable
 ) -> Reference:
     """The public records of a table of several columns, of whose own records nothing is asked."""
     public = plan.coded(records, None, units, records.columns)
@@ -115,7 +115,7 @@ def _of_columns(
 
 def _records(
     path: Path, columns: list[str], unit: str | None
-) -> tuple[nw.DataFrame[Any], NDArray[np.intp] | None]:
+) -> tuple[nw.DataFrame[Any], Places | None]:
     """The named columns of all public records, and each record's unit where there are units.
 
     One id in two datasets stands for two units.

@@ -10,10 +10,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.frame import plain_columns
 from pyvws.tables.schema.factors import Factor, factor_values, make_factor
@@ -128,7 +127,7 @@ class RecodedDesign:
 
     design: Design
     matrix: Floats
-    known: NDArray[np.bool_]
+    known: Bools
 
 
 def recoded_design(

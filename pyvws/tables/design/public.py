@@ -19,9 +19,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places, Values
 from pyvws.errors import InputError
 from pyvws.tables.design.model_matrix import assembled, evaluated, named_columns, of_own_row
 from pyvws.tables.files.labels import label_of
@@ -99,7 +98,7 @@ def _places(column: Column | Category) -> tuple[Floats | None, Floats]:
     return cuts, np.arange(len(cuts) + 1.0)
 
 
-def bands(column: Column | Category) -> tuple[list[str | None], NDArray[np.intp]]:
+def bands(column: Column | Category) -> tuple[list[str | None], Places]:
     """How a category enters as a predictor: its levels, or the intervals of its cut points.
 
     Gives the names of the B bands, None for an empty cell, and the place of each level's (L,).
@@ -164,7 +163,7 @@ class PublicDesign:
                 )
         return assembled(self.read, variables, n)
 
-    def _variables(self, values: Mapping[str, Floats], n: int) -> list[Any]:
+    def _variables(self, values: Values, n: int) -> list[Any]:
         within = {
             name: _within(self.columns[name], _raw(self.columns[name], values[name]))
             for name in self.predictors

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws.tables.design.cells import Records
 
-Places = NDArray[np.intp]
 _NOBODY: Final = np.empty(0, dtype=np.intp)
 
 

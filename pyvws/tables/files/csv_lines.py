@@ -10,9 +10,8 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from pyvws._base.checks import positions
+from pyvws._base.checks import Bools, positions
 from pyvws.errors import InputError
 from pyvws.tables.files.headers import placed
 
@@ -23,7 +22,7 @@ _MARKS = {",": "commas", "\t": "tabs, row names", " ": "spaces, row names"}
 
 def csv_layout(
     file: BinaryIO, name: str, *, every_line: bool = False
-) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+) -> tuple[dict[str, Any], Bools]:
     """How polars reads a csv: by the names of its header, the character between cells, its records.
 
     The second is which records (N,) have another number of cells than the header. The function
@@ -38,7 +37,7 @@ def csv_layout(
     return layout, uneven
 
 
-def in_lines(uneven: NDArray[np.bool_], cells: pl.Expr, written: str | None) -> pl.Expr:
+def in_lines(uneven: Bools, cells: pl.Expr, written: str | None) -> pl.Expr:
     """The cells of a table, those of its `uneven` lines (N,) replaced."""
     lines = pl.Series(np.flatnonzero(uneven), dtype=pl.Int64)
     place = pl.int_range(pl.len(), dtype=pl.Int64)
@@ -79,7 +78,7 @@ def csv_header(file: BinaryIO, separator: str = ",") -> list[str]:
 
 def uneven_rows(
     file: BinaryIO, name: str, separator: str = ",", *, every_line: bool = False
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Which records (N,) of a csv have another number of cells than its header.
 
     Raises InputError for a repeated header, and unless `every_line` is a record for uneven rows.

@@ -11,9 +11,8 @@ from typing import Any, Literal, Protocol
 import narwhals as nw
 import numpy as np
 from narwhals.typing import EagerAllowed, IntoBackend, IntoFrame
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, positions
+from pyvws._base.checks import Bools, Floats, Places, positions
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError
 from pyvws.tables.files.headers import display_names, named, names_or_number, placed, record_instead
@@ -158,7 +157,7 @@ def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) 
     return columns
 
 
-def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
+def unit_codes(frame: nw.DataFrame[Any], name: str) -> Places:
     """The units (N,) of records, from 0 in the order of their first records, by a column of ids.
 
     No record changes the unit of another by the type that it gives the column. Raises InputError
@@ -178,7 +177,7 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
     return np.array([numbers[key] for key in keys], dtype=np.intp)[codes]
 
 
-def units_by_id(ids: nw.Series[Any]) -> NDArray[np.intp]:
+def units_by_id(ids: nw.Series[Any]) -> Places:
     """The unit (N,) of each record by its id, from 0 on; -1 of a record without an id.
 
     No record changes the unit of another by the type that it gives the column, unless a reader took
@@ -192,7 +191,7 @@ def units_by_id(ids: nw.Series[Any]) -> NDArray[np.intp]:
     return np.array([*units, -1], dtype=np.intp)[places]
 
 
-def units_from_0(ids: nw.Series[Any]) -> NDArray[np.intp]:
+def units_from_0(ids: nw.Series[Any]) -> Places:
     """As `units_by_id`, where the records without an id are one unit, 0 if there are any."""
     return np.unique(units_by_id(ids), return_inverse=True)[1]
 
@@ -270,7 +269,7 @@ def with_columns(frame: nw.DataFrame[Any], new_columns: Sequence[nw.Series[Any]]
     return frame.with_columns(*new_columns).to_native()
 
 
-def _refuse_missing(bad: NDArray[np.bool_], column: nw.Series[Any], role: str) -> None:
+def _refuse_missing(bad: Bools, column: nw.Series[Any], role: str) -> None:
     if bad.any():
         infinite = column.dtype.is_float() and np.isinf(column.fill_null(0).to_numpy()).any()
         own = ", in a run on one outcome by --column 'missing = true'" * (role == "outcome")

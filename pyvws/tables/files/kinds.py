@@ -8,9 +8,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import EPOCH, label_of, moved
 
@@ -54,9 +53,7 @@ def holds_dates(column: nw.Series[Any]) -> bool:
     return column.dtype in (nw.Date, nw.Datetime)
 
 
-def distinct(
-    column: nw.Series[Any], *, any_cell: bool = False
-) -> tuple[NDArray[np.intp], list[str]]:
+def distinct(column: nw.Series[Any], *, any_cell: bool = False) -> tuple[Places, list[str]]:
     """Each cell's place (N,) among the distinct values, -1 if empty, and the values as text.
 
     No cell changes the text of another: 1 and true are two values in a column that has both. With

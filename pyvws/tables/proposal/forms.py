@@ -13,17 +13,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Values
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal.numbers import step_below
-from pyvws.tables.proposal.often import Bools, CodedRecords, Often
+from pyvws.tables.proposal.often import CodedRecords, Often
 from pyvws.tables.proposal.rules import formatted_name
 from pyvws.tables.schema.arithmetic import EXACT, precision
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.rules import Computed, read_rule
-
-Values = Mapping[str, Floats]
 
 LEAST_DIFFERENT: Final = 10
 """So many different values show a rule, and so many of what each column of it gives."""

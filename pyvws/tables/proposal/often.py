@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws._base.phrase import counted
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.kinds import distinct
@@ -24,7 +24,6 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.entries import values_in
 from pyvws.tables.schema.read_values import at_decimals
 
-Bools = NDArray[np.bool_]
 Codes = NDArray[np.intp]
 
 _LEAST_RECORDS: Final = 10  # Of a value that is listed,
@@ -66,7 +65,7 @@ class Often:
         """Whether enough records are among the `rows` (N,)."""
         return bool(self._are_enough(rows.sum(), len(np.unique(self.units[rows]))))
 
-    def codes(self, codes: NDArray[np.intp], size: int) -> Bools:
+    def codes(self, codes: Places, size: int) -> Bools:
         """Which codes (L,) from 0 to `size` - 1 enough records have, of (N,); -1 is no code."""
         there = codes >= 0
         pairs = np.unique(self.units[there].astype(np.int64) * size + codes[there])
@@ -103,7 +102,7 @@ class CodedRecords:
     """
 
     columns: Mapping[str, Column]
-    values: Mapping[str, Floats]
+    values: Values
     often: Often
 
 

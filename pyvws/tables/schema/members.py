@@ -18,9 +18,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, as_text, near, non_negative, positive
+from pyvws._base.checks import Bools, Floats, Places, Values, as_text, near, non_negative, positive
 from pyvws.errors import InputError
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.conditions import Condition, read_condition
@@ -39,8 +38,6 @@ _HELP: Final = (
     "where relation == 'child'\"."
 )
 
-Rows = NDArray[np.intp]
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -56,9 +53,7 @@ class Summary:
         read = () if self.condition is None else self.condition.columns
         return read if self.column is None else (self.column, *read)
 
-    def counts(
-        self, values: Mapping[str, Floats], columns: Mapping[str, Column]
-    ) -> NDArray[np.bool_]:
+    def counts(self, values: Values, columns: Mapping[str, Column]) -> Bools:
         """Which members (n,) count, by their values."""
         if self.condition is None:
             return np.ones(len(next(iter(values.values()))), dtype=np.bool_)
@@ -218,10 +213,7 @@ class Members:
         }
 
     def after(
-        self,
-        before: Mapping[str, Floats],
-        values: Mapping[str, Floats],
-        columns: Mapping[str, Column],
+        self, before: Values, values: Values, columns: Mapping[str, Column]
     ) -> dict[str, Floats]:
         """The summaries (n,) of the next members, by those of members with `values` (n,)."""
         summaries = {}
@@ -240,8 +232,8 @@ class Members:
 
     def summarized(
         self,
-        values: Mapping[str, Floats],
-        units: Rows,
+        values: Values,
+        units: Places,
         columns: Mapping[str, Column],
         counts: Floats | None = None,
         unknown: Unknown | None = None,
@@ -278,9 +270,7 @@ class Members:
                 before[name][own_units] = own
         return {self.size: np.asarray(sizes[units] - low + 1.0, np.float64), **summaries}
 
-    def breaking(
-        self, values: Mapping[str, Floats], columns: Mapping[str, Column]
-    ) -> NDArray[np.bool_]:
+    def breaking(self, values: Values, columns: Mapping[str, Column]) -> Bools:
         """Which members (n,) meet a condition that none can meet."""
         bad = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
         for condition in self.conditions:
@@ -288,7 +278,7 @@ class Members:
         return bad
 
 
-def places_in(units: Rows) -> Rows:
+def places_in(units: Places) -> Places:
     """The place of each record within its unit, from 0, in the records' order (N,)."""
     order = np.argsort(units, kind="stable")
     sizes = np.bincount(units)

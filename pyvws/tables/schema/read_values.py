@@ -17,9 +17,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.frame import plain_columns, refuse_lost_digits
 from pyvws.tables.files.kinds import (
@@ -52,7 +51,7 @@ from pyvws.tables.schema.write_values import (
     released_type,
 )
 
-Unknown = dict[str, NDArray[np.bool_]]
+Unknown = dict[str, Bools]
 """Which records (N,) have a value that the schema does not know, by column."""
 
 
@@ -319,6 +318,6 @@ def _read_as(column: nw.Series[Any], level: str) -> str:
     return label_of(value)
 
 
-def how_many(rows: NDArray[np.bool_], counts: Floats | None) -> int:
+def how_many(rows: Bools, counts: Floats | None) -> int:
     """The number of records in the true `rows` (N,), which stand for `counts` (N,) or one each."""
     return int(rows.sum() if counts is None else counts[rows].sum())

@@ -37,7 +37,6 @@ from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.draws import Posterior, resampled_draws
-from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 # Proposals a draw. A draw is repeated where its weight is above this many times the mean.
@@ -120,11 +119,12 @@ class LaplaceEngine:
 
 
 @dataclass(frozen=True, slots=True)
-class AutoEngine:
+class AutoEngine(NativeEngine):
     """Laplace where it is good, else NUTS; the posterior names the engine that drew.
 
-    NUTS draws where the weights add up to fewer than 25 for each parameter, from a mixture, where
-    no mode is found, and where the approximation's diagnostics find problems: khat above 0.7.
+    NUTS draws a table under one clamp, from a mixture, and where the weights add up to fewer than
+    25 for each parameter. It draws too where no mode is found, and where the approximation's
+    diagnostics find problems: khat above 0.7.
     """
 
     approximate: ClassVar[bool] = True
@@ -149,17 +149,6 @@ class AutoEngine:
         return NativeEngine().sample(
             target, settings, seed=seed, progress=progress, previous=previous
         )
-
-    def sample_table(
-        self,
-        target: JointTarget,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-    ) -> Posterior:
-        """As `TableEngine.sample_table`: a table under one clamp is drawn by NUTS."""
-        return NativeEngine().sample_table(target, settings, seed=seed, progress=progress)
 
 
 def smoothed_weights(log_ratios: Floats) -> tuple[Floats, float]:

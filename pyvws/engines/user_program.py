@@ -93,8 +93,7 @@ class UserProgram:
         unread = (self.unread,) if isinstance(self.unread, str) else tuple(self.unread)
         object.__setattr__(self, "unread", unread)
         check_program(self.text, further)
-        strange = sorted(set(unread) - set(parameter_names(self.text)))
-        if strange:
+        if strange := sorted(set(unread) - set(parameter_names(self.text))):
             raise InputError.by("stan-parameter-undeclared", strange=", ".join(strange))
 
     @property
@@ -234,8 +233,7 @@ def _declarations(body: str) -> list[str]:
     names = []
     for statement in re.sub(r"<[^;]*?>(?= *\w)", " ", body).split(";"):
         first, *more = (part.partition("=")[0] for part in statement.split(","))
-        declared = _DECLARED.fullmatch(re.sub(r"\s+", " ", first))
-        if declared:
+        if declared := _DECLARED.fullmatch(re.sub(r"\s+", " ", first)):
             names += [declared["name"], *(name.strip() for name in more)]
     return names
 

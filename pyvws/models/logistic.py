@@ -75,8 +75,7 @@ class Logistic(Regression, kernels=(_log_density, _cell_terms, _records)):
     categorical: ClassVar[bool] = True
 
     def prepare(self, outcome: Floats, column: str) -> Logistic:
-        other = int(((outcome != 0.0) & (outcome != 1.0)).sum())
-        if other:
+        if other := int(((outcome != 0.0) & (outcome != 1.0)).sum()):
             raise InputError.by("logistic-values", column=column, other=other)
         return self
 

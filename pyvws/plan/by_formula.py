@@ -141,8 +141,7 @@ class FormulaPlan(Plan):
         column = cast(Column, self.entries)
         rules = {name for rule in column.rules for name in rule.columns}
         reads = {*self.predictors, *rules} - {self.outcome}
-        hidden = sorted(reads - self.unchanged)
-        if hidden:
+        if hidden := sorted(reads - self.unchanged):
             raise InputError.by("rule-of-unreleased-column", hidden=hidden[0])
         plain_columns(frame, sorted(reads), role="formula")  # Refuses missing values.
         columns = {

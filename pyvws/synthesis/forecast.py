@@ -347,8 +347,7 @@ def _of_needs(run: RunSettings, N: int, public: nw.DataFrame[Any] | None = None)
         told = "; ".join(f"{words} {x:.2g}" for words, x in widths.items())
         values = {"epsilon": mechanism.epsilon, "half_widths": widths, "answers": told}
         notes.append(Phrase("needs", values))
-    least = mechanism.least_epsilon(schema, N)
-    if least is not None:
+    if (least := mechanism.least_epsilon(schema, N)) is not None:
         notes.append(Phrase("least-epsilon", {"epsilon": least}))
     regressions = [need for need in mechanism.asked if need.regression]
     counting = mechanism.counting(schema)

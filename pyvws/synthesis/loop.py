@@ -224,8 +224,7 @@ class SynthesisLoop:
             seed=self._next_seed(),
             progress=self._listener.fit("reference"),
         ).posterior
-        problems = posterior.diagnostics.problems()
-        if problems:
+        if problems := posterior.diagnostics.problems():
             warnings.warn(
                 f"The fit to the reference, which decides weights alone: {' '.join(problems)}",
                 ConvergenceWarning,

@@ -103,14 +103,7 @@ class OutsideSource:
     units: None = None
 
     def sample(
-        self,
-        weights: Floats,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: FitProgress | None,
-        clamp: Clamp | None = None,
-        previous: Posterior | None = None,
+        self, weights: Floats, settings: object, *, clamp: Clamp | None = None, **_unread: object
     ) -> SampledFit:
         """As `FitSource.sample`, but only under the weights that the fits have."""
         first = next(iter(self.fits.values()))

@@ -118,8 +118,7 @@ class ColumnCells:
         if self.groups and number is not None:
             group = min(_decimals(label), self.groups - 1)
             return self._numbers + group * _BINS + _bin_of(number)
-        days = None if self.decades is None else as_days(label, EPOCH)
-        if self.decades is not None and days is not None:
+        if self.decades is not None and (days := as_days(label, EPOCH)) is not None:
             first, last = self.decades
             return self._dates + min(max(int(iso_of(days, EPOCH)[:3]), first), last) - first
         hidden = not self.has_values or label == OTHER or label[:1] in _NO_VALUE

@@ -120,8 +120,7 @@ def days_of(column: nw.Series[Any], start: str) -> Floats:
     if isinstance(dates.dtype, pl.Datetime):
         if dates.dtype.time_zone is not None:
             raise InputError.by("times-of-zone", column=column.name)
-        times = int((dates != dates.dt.truncate("1d")).sum())
-        if times:
+        if times := int((dates != dates.dt.truncate("1d")).sum()):
             raise InputError.by("times-of-day", column=column.name, times=times)
     days = dates.cast(pl.Date).to_physical().cast(pl.Float64).fill_null(float("nan"))
     return np.asarray(moved(days.to_numpy(), EPOCH, start), dtype=np.float64)

@@ -170,7 +170,9 @@ def look_like_codes(values: Floats) -> bool:
     gaps = len(known) <= _GAPS * ((known[-1] - known[0]) / step + 1.0)
     if not gaps and len(known) > MOST_LEVELS:  # An amount; all pairs would be many, too.
         return False
-    if gaps and _widen(known):
+    steps = np.diff(known)
+    beside = np.concatenate([steps[:1], steps]) + np.concatenate([steps, steps[-1:]])
+    if gaps and _rank_correlation(known, beside) > _WIDENING:  # As amounts have in a tail.
         return False
     if not gaps or len(known) > MOST_LEVELS:  # More proof is needed: numbers have a middle.
         apart = np.abs(known - np.median(values))
@@ -195,13 +197,6 @@ def look_like_codes(values: Floats) -> bool:
         return unlike >= _UNLIKE
     beside, any_two = (_unlike(counts, round_to, every=every) for every in (False, True))
     return beside >= max(_UNLIKE_WITHOUT, _AS_ANY * any_two)
-
-
-def _widen(known: Floats) -> bool:
-    """Whether the gaps between numbers (n,) that rise widen, as those of amounts do in a tail."""
-    steps = np.diff(known)
-    beside = np.concatenate([steps[:1], steps]) + np.concatenate([steps, steps[-1:]])
-    return _rank_correlation(known, beside) > _WIDENING
 
 
 def _rank_correlation(a: ArrayLike, b: ArrayLike) -> float:

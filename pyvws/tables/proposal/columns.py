@@ -101,8 +101,7 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     if (often.each < 1.0).any():  # Rare is now what few units have.
         drawn = [name for name, column in proposed.items() if column.role != "drop"]
         proposed |= {name: _proposed(frame[name], often) for name in drawn}
-    unit = proposed_unit(frame, proposed)
-    if unit is not None:
+    if (unit := proposed_unit(frame, proposed)) is not None:
         proposed |= _codes_by_unit(frame, proposed, distinct(frame[unit])[0])
     held = [name for name in held if proposed[name].note != notes.UNIT]
     return proposed | {name: _dropped(notes.HELD, "role") for name in held}

@@ -135,8 +135,7 @@ def _by_codes(name: str, earlier: list[str], records: _Records) -> Iterator[_Nea
         if not column.categorical:
             yield from _bands(other, codes, x, records)
             yield from _by_size(other, told, x, fixed, records)
-        parts = coded_parts(other, records)
-        if parts is not None:
+        if (parts := coded_parts(other, records)) is not None:
             if columns[name].categorical:
                 yield from _lookup(other, codes, parts[0], records)
             yield from _by_levels(other, told, parts[0], fixed, records)

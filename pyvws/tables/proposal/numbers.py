@@ -84,17 +84,11 @@ def _likeliest(
     size = 1.0 if whole else float(np.abs(values).max())  # Squares of the largest float are none.
     of_log = ends[0] if ends[0] > 0.0 else least
     scaled = (ends[0] / size, ends[1] / size), None if of_log is None else of_log / size
-    tried = [
-        replace(
-            one,
-            unit=None if one.unit is None else one.unit * size,
-            log_density=one.log_density - math.log(size),
-        )
-        for one in _candidates(values / size, *scaled, whole=whole)
-    ]
+    tried = list(_candidates(values / size, *scaled, whole=whole))
     best = max(candidate.log_density for candidate in tried)
     near = max(_NEAR, _BY_FEW / len(values))
-    return next(candidate for candidate in tried if candidate.log_density >= best - near)
+    found = next(candidate for candidate in tried if candidate.log_density >= best - near)
+    return found if found.unit is None else replace(found, unit=found.unit * size)
 
 
 def _candidates(

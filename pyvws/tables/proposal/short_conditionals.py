@@ -124,7 +124,9 @@ def _seen(column: Column, own: Floats, part: Floats | None, often: Often) -> _Se
     low, high = column.range or (-np.inf, np.inf)
     few = column.decimals == 0 and column.days_since is None and high - low <= _SPAN
     few &= len(np.unique(often.units)) >= _UNITS_A_LEVEL * (high - low + 1.0 + _OTHERS)
-    few = few and _each_often(own, low, high, often)
+    if few and often.asked:  # Enough records have each whole number, those at an end too.
+        places = np.where(np.isnan(own), -1.0, own - low).astype(np.intp)
+        few = bool(often.codes(places, int(high - low) + 1).all())
     cuts = _cuts(own[~np.isnan(own) if few or part is None else part == 1.0])
     bands = np.searchsorted(cuts, np.nan_to_num(own, nan=-np.inf), side="right")
     if few:
@@ -139,14 +141,6 @@ def _seen(column: Column, own: Floats, part: Floats | None, often: Often) -> _Se
     if part is not None:
         bands = np.where(part == 1.0, bands, len(cuts) + part.astype(np.intp) - 1)
     return _Seen(_changed(column, cuts=tuple(cuts)), own, bands, bands)
-
-
-def _each_often(own: Floats, low: float, high: float, often: Often) -> bool:
-    """Whether enough records have each whole number from `low` to `high`, those (N,) at an end."""
-    if not often.asked:
-        return True
-    codes = np.where(np.isnan(own), -1.0, own - low).astype(np.intp)
-    return bool(often.codes(codes, int(high - low) + 1).all())
 
 
 def _cuts(values: Floats) -> Floats:

@@ -78,6 +78,11 @@ class PaidSchema:
         return PAID if entry in self.entries.get(column, ()) or entry == _CHOSEN else PUBLIC
 
     @property
+    def protects(self) -> str:
+        """What neighbours differ by."""
+        return "one record" if self.unit is None else f"all records of one {self.unit}"
+
+    @property
     def written(self) -> dict[str, Any]:
         """The entries as they stand in a file and in a statement."""
         own = {entry.name: getattr(self, entry.name) for entry in fields(self)}

@@ -363,8 +363,7 @@ class Schema:
         """
         if name not in self.synthesized:
             raise InputError.by("predictors-of-public-column", name=name)
-        wanted = self._wanted(name)
-        if wanted is not None:
+        if (wanted := self._wanted(name)) is not None:
             return wanted
         return tuple(other for other in self._permitted(name) if other not in self.computed)
 

@@ -27,6 +27,7 @@ from pyvws.plan.coded import (
 from pyvws.plan.plan import Plan, PlannedConditional
 from pyvws.tables.design.model_matrix import make_design, recoded_design
 from pyvws.tables.files.frame import (
+    Frame,
     HasColumns,
     OutcomeKind,
     outcome_column,
@@ -123,7 +124,7 @@ class FormulaPlan(Plan):
         named: Plan = self.run.checked(plan.named(table))
         return named
 
-    def designed(self, frame: nw.DataFrame[Any]) -> Plan:
+    def designed(self, frame: Frame) -> Plan:
         if self.entries is not None:
             return self._by_schema(frame)
         design = make_design(frame, self.formula, outcome=self.outcome)
@@ -133,7 +134,7 @@ class FormulaPlan(Plan):
         designed: Plan = self.run.checked(plan)
         return designed
 
-    def _by_schema(self, frame: nw.DataFrame[Any]) -> Plan:
+    def _by_schema(self, frame: Frame) -> Plan:
         """The plan by a schema that takes levels and ranges of public columns from the table.
 
         That tells nothing, since they are released as they are.
@@ -159,11 +160,7 @@ class FormulaPlan(Plan):
         return checked
 
     def coded(
-        self,
-        frame: nw.DataFrame[Any],
-        counts: Floats | None,
-        units: Places | None,
-        by_schema: Collection[str],
+        self, frame: Frame, counts: Floats | None, units: Places | None, by_schema: Collection[str]
     ) -> CodedTable:
         name, mechanism = self.outcome, self.run.mechanism
         (planned,) = self.conditionals
@@ -219,7 +216,7 @@ class FormulaPlan(Plan):
 
     def _values(
         self,
-        frame: nw.DataFrame[Any],
+        frame: Frame,
         counts: Floats | None = None,
         like: nw.Series[Any] | None = None,
         *,
@@ -252,9 +249,7 @@ class FormulaPlan(Plan):
         known[known] = admitted(model, own, self.outcome)
         return np.where(known, y, y[known][0] if known.any() else 1.0), known
 
-    def beside(
-        self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
-    ) -> Beside:
+    def beside(self, public: Frame, frame: Frame, coded: CodedTable) -> Beside:
         theirs, _ = self._values(public)
         theirs = np.rint(theirs) if self.run.round else theirs
         y = coded.outcomes[0].y
@@ -303,7 +298,7 @@ def _public(values: nw.Series[Any]) -> Column:
     return Column(role="public", levels=tuple(sorted(distinct(values)[1])))
 
 
-def _coded_predictors(frame: nw.DataFrame[Any], names: tuple[str, ...]) -> dict[str, Floats]:
+def _coded_predictors(frame: Frame, names: tuple[str, ...]) -> dict[str, Floats]:
     """The numbers (N,) of predictors, or the places of their values among the sorted ones."""
     import pandas as pd
 

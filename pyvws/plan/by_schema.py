@@ -29,7 +29,7 @@ from pyvws.plan.coded import (
 from pyvws.plan.plan import Plan, PlannedConditional
 from pyvws.tables.design.cells import distinct_rows
 from pyvws.tables.design.public import public_design
-from pyvws.tables.files.frame import HasColumns, OutcomeKind
+from pyvws.tables.files.frame import Frame, HasColumns, OutcomeKind
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.parts import (
@@ -149,15 +149,11 @@ class SchemaPlan(Plan):
     def on(self, table: HasColumns) -> Plan:
         return self.named(table)
 
-    def designed(self, frame: nw.DataFrame[Any]) -> Plan:
+    def designed(self, frame: Frame) -> Plan:
         return self
 
     def coded(
-        self,
-        frame: nw.DataFrame[Any],
-        counts: Floats | None,
-        units: Places | None,
-        by_schema: Collection[str],
+        self, frame: Frame, counts: Floats | None, units: Places | None, by_schema: Collection[str]
     ) -> CodedTable:
         schema = self.schema
         unknown: Unknown | None = {} if self.refuses_no_record else None
@@ -316,9 +312,7 @@ class SchemaPlan(Plan):
             ends=between[1],
         )
 
-    def beside(
-        self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
-    ) -> Beside:
+    def beside(self, public: Frame, frame: Frame, coded: CodedTable) -> Beside:
         """The schema codes both, so the public records have every level that the table has."""
         (conditional,) = self.conditionals
         first, ours = first_code(conditional.family), coded.values

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import Bools, Floats, Places
@@ -13,6 +12,7 @@ from pyvws._base.secret_noise import secret_keys
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
 from pyvws.tables.files.frame import (
+    Frame,
     numeric_column,
     plain_columns,
     unit_codes,
@@ -39,11 +39,7 @@ class ReadRoles:
 
 
 def read_roles(
-    frame: nw.DataFrame[Any],
-    plan: Plan,
-    written: nw.DataFrame[Any],
-    counts: Floats | None,
-    kinds: Places | None,
+    frame: Frame, plan: Plan, written: Frame, counts: Floats | None, kinds: Places | None
 ) -> ReadRoles:
     """The columns with a role; InputError for values that the role cannot have.
 

@@ -19,6 +19,7 @@ from pyvws.plan.reading import read_roles, within_cap
 from pyvws.synthesis.reference import Reference, read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.frame import (
+    Frame,
     OutcomeKind,
     narwhal_view,
     open_frame,
@@ -183,7 +184,7 @@ def least_records(settings: RunSettings) -> int:
     return 1 if settings.plan.refuses_no_record and hides else 2
 
 
-def collected(table: IntoFrame, settings: RunSettings) -> tuple[nw.DataFrame[Any], bool]:
+def collected(table: IntoFrame, settings: RunSettings) -> tuple[Frame, bool]:
     """A view of a table in memory; of a lazy frame the columns that the run reads, loaded once.
 
     The function also says whether the rows have an order of their own. If the frame's engine

@@ -15,7 +15,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
-import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoFrame
 
@@ -27,7 +26,7 @@ from pyvws.privacy.budget import Budget, Noise, epsilon_after, noise_of
 from pyvws.privacy.discrete_noise import least_tail
 from pyvws.privacy.seller import CountedValues, Seller
 from pyvws.synthesis.private_answers import OTHER, ColumnCells, with_answers
-from pyvws.tables.files.frame import check_columns, open_frame, units_from_0
+from pyvws.tables.files.frame import Frame, check_columns, open_frame, units_from_0
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.paid import PaidSchema
 from pyvws.tables.schema.schema import Schema
@@ -162,7 +161,7 @@ class _Purchase:
         each *= 1.0 - 1e-12  # So that rounded parts never exceed the whole.
         return {_of_values(name): each for name in self.hidden}
 
-    def seller(self, table: nw.DataFrame[Any] | None) -> Seller[Any]:
+    def seller(self, table: Frame | None) -> Seller[Any]:
         """The seller of the records of a table."""
         return Seller.of_noise(self.noise, table, deltas=self.deltas, thresholds=self.of_thresholds)
 
@@ -193,7 +192,7 @@ class _Purchase:
     def _tail(self, chance: float, name: str) -> int:
         return least_tail(chance, scale=self.noise.scales[name], laplace=self.noise.budget.pure)
 
-    def made(self, table: nw.DataFrame[Any]) -> Schema:
+    def made(self, table: Frame) -> Schema:
         """The schema with what was bought of a table."""
         seller = self.seller(table)
         columns, entries, goods = dict(self.asked.columns), {}, {}
@@ -250,7 +249,7 @@ class _Purchase:
         return cells.chosen(Schema({name: whole}), {name: noisy}).columns[name]
 
 
-def _counted(cells: ColumnCells, name: str, rows: nw.DataFrame[Any]) -> CountedValues:
+def _counted(cells: ColumnCells, name: str, rows: Frame) -> CountedValues:
     """The counts of a column of records."""
     return cells.counted(rows[name])
 

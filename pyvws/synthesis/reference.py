@@ -26,7 +26,7 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.tables.design.cells import Cells, make_cells
 from pyvws.tables.design.units import Units
-from pyvws.tables.files.frame import check_columns, open_frame, unit_codes
+from pyvws.tables.files.frame import Frame, check_columns, open_frame, unit_codes
 from pyvws.tables.files.public import public_files
 from pyvws.tables.files.read import read_table
 
@@ -69,7 +69,7 @@ class Reference:
         return ReferenceSizes(by_record, float(low), float(high), exceeded)
 
 
-def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> Reference | None:
+def read_reference(plan: Plan, frame: Frame, coded: CodedTable) -> Reference | None:
     """The public records that a mechanism names, and the table in their coding; None without any.
 
     The path is an output folder of a run, its release folder, or a table file. All synthetic
@@ -95,9 +95,7 @@ def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> R
     return Reference(public.model, cells, own, known, of_units)
 
 
-def _of_columns(
-    plan: Plan, records: nw.DataFrame[Any], units: Places | None, coded: CodedTable
-) -> Reference:
+def _of_columns(plan: Plan, records: Frame, units: Places | None, coded: CodedTable) -> Reference:
     """The public records of a table of several columns, of whose own records nothing is asked."""
     public = plan.coded(records, None, units, records.columns)
     values = [[own.y for own in table.synthesized.values()] for table in (public, coded)]
@@ -113,9 +111,7 @@ def _of_columns(
     return Reference(TableModel(columns), cells, None, nobody, of_units)
 
 
-def _records(
-    path: Path, columns: list[str], unit: str | None
-) -> tuple[nw.DataFrame[Any], Places | None]:
+def _records(path: Path, columns: list[str], unit: str | None) -> tuple[Frame, Places | None]:
     """The named columns of all public records, and each record's unit where there are units.
 
     One id in two datasets stands for two units.

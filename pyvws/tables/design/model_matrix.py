@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from scipy.linalg import qr
 
 from pyvws._base.checks import Bools, Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import plain_columns
+from pyvws.tables.files.frame import Frame, plain_columns
 from pyvws.tables.schema.factors import Factor, factor_values, make_factor
 from pyvws.tables.schema.formula import ReadFormula, read_formula
 
@@ -30,7 +29,7 @@ class Design:
     predictors: tuple[str, ...]
 
 
-def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Design:
+def make_design(frame: Frame, formula: str, *, outcome: str) -> Design:
     """The design of a one-sided formula such as "~ Urban + Marital".
 
     Columns, their order and their names are those of R's ``model.matrix``: "(Intercept)",
@@ -54,7 +53,7 @@ def _read(formula: str, outcome: str) -> ReadFormula:
     return read
 
 
-def _raw(frame: nw.DataFrame[Any], read: ReadFormula) -> dict[str, Any]:
+def _raw(frame: Frame, read: ReadFormula) -> dict[str, Any]:
     """The columns that a formula reads, as numbers, truth values, text or categories (N,)."""
     columns = plain_columns(frame, read.columns, role="formula")
     return {
@@ -62,9 +61,7 @@ def _raw(frame: nw.DataFrame[Any], read: ReadFormula) -> dict[str, Any]:
     }
 
 
-def _checked_design(
-    frame: nw.DataFrame[Any], read: ReadFormula, variables: Sequence[Any]
-) -> Design:
+def _checked_design(frame: Frame, read: ReadFormula, variables: Sequence[Any]) -> Design:
     matrix = assembled(read, variables, len(frame))
     names, terms = named_columns(read, variables)
     worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
@@ -130,9 +127,7 @@ class RecodedDesign:
     known: Bools
 
 
-def recoded_design(
-    reference: nw.DataFrame[Any], frame: nw.DataFrame[Any], formula: str, *, outcome: str
-) -> RecodedDesign:
+def recoded_design(reference: Frame, frame: Frame, formula: str, *, outcome: str) -> RecodedDesign:
     """The design of a reference table, and another table in the reference's coding.
 
     Levels and their order are the reference's. A row of `frame` is coded from its own values alone.

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from pyvws._base.checks import Floats
+from pyvws.tables.files.frame import Frame
 from pyvws.tables.files.kinds import distinct, floats_of, has_labels, holds_numbers
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal import notes
@@ -246,13 +247,13 @@ def part_in_waves(ids: Codes, waves: Codes) -> bool:
     return len(np.unique(both)) == len(both)
 
 
-def proposed_unit(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> str | None:
+def proposed_unit(frame: Frame, proposed: Mapping[str, Column]) -> str | None:
     """The column of ids whose units are the largest; None where no records share an id."""
     noted = [name for name, column in proposed.items() if column.note == notes.UNIT]
     return min(noted, key=lambda name: len(distinct(frame[name])[1]), default=None)
 
 
-def units_of_records(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> Often:
+def units_of_records(frame: Frame, proposed: Mapping[str, Column]) -> Often:
     """The unit of each record (N,): what all records of one household have is one observation.
 
     Few units are units here too.
@@ -263,11 +264,7 @@ def units_of_records(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -
 
 
 def ids_of_units(
-    frame: nw.DataFrame[Any],
-    proposed: Mapping[str, Column],
-    least: int = FEW + 1,
-    *,
-    larger: bool = False,
+    frame: Frame, proposed: Mapping[str, Column], least: int = FEW + 1, *, larger: bool = False
 ) -> list[str]:
     """Columns of text or whole numbers that say which records are of one household or person.
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.files.frame import Frame
 from pyvws.tables.files.kinds import (
     days_of,
     distinct,
@@ -89,7 +90,7 @@ def _dropped(note: str, *review: str) -> Column:
     return Column(role="drop", note=note, review=review)
 
 
-def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
+def proposed_columns(frame: Frame) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
     alone = Often.of(np.arange(len(frame)))
     proposed = {name: _proposed(frame[name], alone) for name in frame.columns}
@@ -107,9 +108,7 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     return proposed | {name: _dropped(notes.HELD, "role") for name in held}
 
 
-def _codes_by_unit(
-    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], units: Codes
-) -> dict[str, Column]:
+def _codes_by_unit(frame: Frame, proposed: Mapping[str, Column], units: Codes) -> dict[str, Column]:
     """The columns whose numbers look like codes or rates by record alone, and not by unit (N,).
 
     A height that is the same in all records of a person has as many records as the person.

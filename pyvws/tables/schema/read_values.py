@@ -20,7 +20,7 @@ import numpy as np
 
 from pyvws._base.checks import Bools, Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import plain_columns, refuse_lost_digits
+from pyvws.tables.files.frame import Frame, plain_columns, refuse_lost_digits
 from pyvws.tables.files.kinds import (
     days_of,
     distinct,
@@ -57,7 +57,7 @@ Unknown = dict[str, Bools]
 
 def coded_columns(
     columns: Mapping[str, Column],
-    table: nw.DataFrame[Any],
+    table: Frame,
     *,
     counts: Floats | None,
     by_schema: Collection[str],
@@ -198,7 +198,7 @@ class CodedColumn:
 
 
 def coded_column(
-    frame: nw.DataFrame[Any],
+    frame: Frame,
     name: str,
     labels: Sequence[str] = (),
     *,

@@ -165,43 +165,36 @@ class ColumnCells:
         of_bins = bins[kept].sum(axis=0)
         of_kept = stand[kept].any(axis=0) | ((of_bins >= least * noise) & (noise > 0.0))
         of_kept[_ZERO] |= len(kept) > 0 and of_bins[_ZERO] >= zero * noise[_ZERO]
-        hull = _hull(of_bins, of_kept, of_bins >= beside * noise)
+        found, in_bins = _hull(of_bins, of_kept, of_bins >= beside * noise)
         of_dates = cells[self._dates :]
-        decades = _hull(of_dates, of_dates >= least, of_dates >= beside)
-        small = _hull(units, units >= apart, units >= last)
+        decades, in_decades = _hull(of_dates, of_dates >= least, of_dates >= beside)
         first = 0 if self.decades is None else self.decades[0]
         return FoundValues(
             levels=tuple(sold.values),
             of_levels=sum(sold.values.values()),
             empty=bool(cells[0] >= least),
-            bins=None if hull is None else hull.ends,
-            of_bins=0 if hull is None else hull.count,
+            bins=found,
+            of_bins=in_bins,
             zeros=int(of_bins[_ZERO]) if len(kept) else 0,
-            units=None if small is None else small.ends,
+            units=_hull(units, units >= apart, units >= last)[0],
             decimals=int(kept.max()) if len(kept) else 0,
-            decades=None if decades is None else (first + decades.ends[0], first + decades.ends[1]),
-            of_decades=0 if decades is None else decades.count,
+            decades=None if decades is None else (first + decades[0], first + decades[1]),
+            of_decades=in_decades,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Hull:
-    """The first and the last cell that counts, and the noisy count of those between."""
-
-    ends: tuple[int, int]
-    count: int
-
-
-def _hull(counts: NDArray[np.int64], kept: Bools, beside: Bools) -> _Hull | None:
-    """The cells (n,) from the first to the last that is `kept`, and those `beside` these."""
+def _hull(
+    counts: NDArray[np.int64], kept: Bools, beside: Bools
+) -> tuple[tuple[int, int] | None, int]:
+    """The first and the last cell (n,) that is `kept`, or `beside` these; the count in between."""
     if not kept.any():
-        return None
+        return None, 0
     low, high = (int(end) for end in np.flatnonzero(kept)[[0, -1]])
     while low > 0 and beside[low - 1]:
         low -= 1
     while high < len(counts) - 1 and beside[high + 1]:
         high += 1
-    return _Hull((low, high), int(counts[low : high + 1].sum()))
+    return (low, high), int(counts[low : high + 1].sum())
 
 
 def _bin_of(number: float) -> int:

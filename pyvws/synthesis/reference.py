@@ -89,9 +89,8 @@ def read_reference(plan: Plan, frame: Frame, coded: CodedTable) -> Reference | N
     known, encode = public.known, public.model.encode
     own = make_cells(encode(public.y[known]), public.own[known]) if known.any() else None
     cells = make_cells(encode(public.outcome), public.design)
-    of_units = None
-    if units is not None:
-        of_units = Units.of(cells, units, [(cells.cell_of_record, cells.n_cells)])
+    places = [(cells.cell_of_record, cells.n_cells)]
+    of_units = None if units is None else Units.of(cells, units, places)
     return Reference(public.model, cells, own, known, of_units)
 
 
@@ -104,11 +103,7 @@ def _of_columns(plan: Plan, records: Frame, units: Places | None, coded: CodedTa
     columns = tuple(outcome.conditional(None) for outcome in public.outcomes)
     cells = TableCells.of(columns, len(records))
     nobody = np.zeros(len(coded.outcomes[0].y), dtype=np.bool_)
-    of_units = None
-    if units is not None:
-        places = [(column.places(len(records)), column.cells.n_cells) for column in columns]
-        of_units = Units.of(cells, units, places)
-    return Reference(TableModel(columns), cells, None, nobody, of_units)
+    return Reference(TableModel(columns), cells, None, nobody, cells.in_units(units))
 
 
 def _records(path: Path, columns: list[str], unit: str | None) -> tuple[Frame, Places | None]:

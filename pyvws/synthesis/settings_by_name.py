@@ -264,15 +264,10 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
             raise InputError.by("config-unknown-setting", path=path.name, name=name, hint=hint)
         if isinstance(value, dict):
             raise InputError.by("setting-is-a-table", path=path.name, name=name)
-    return {
-        name: _line_text(map(_in_words, value)) if isinstance(value, list) else value
-        for name, value in given.items()
-    }
-
-
-def _in_words(value: object) -> Any:
-    """A set of columns that is a table of TOML as its word."""
-    return set_word(value) if isinstance(value, Mapping) else value
+    for name, value in given.items():
+        if isinstance(value, list):  # A set of columns may be a table, which has a word.
+            given[name] = _line_text(set_word(x) if isinstance(x, Mapping) else x for x in value)
+    return given
 
 
 def commented(options: Iterable[tuple[str, Any, str]]) -> str:

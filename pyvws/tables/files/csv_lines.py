@@ -48,9 +48,15 @@ def separator_of(file: BinaryIO, name: str) -> str:
     """The character between the cells of a text file; the call goes back to the file's start.
 
     In a .csv it is a comma, else the one of comma, tab and space that makes most of the header.
-    Raises InputError where neither commas nor tabs part the header, and another character does.
+    Raises InputError where neither commas nor tabs part the header, and another character does, and
+    where the file starts as UTF-16: with its mark or a two-byte ASCII letter.
     """
-    _refuse_utf16(file, name)
+    start = file.read(4)
+    file.seek(0)
+    halves = {start[::2], start[1::2]}  # Of two-byte ASCII letters one is of zeros.
+    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if marked or (b"\0\0" in halves and len(halves) == 2):
+        raise InputError.by("file-utf-16", name=name, csv_rule=CSV_RULE)
 
     def cells(mark: str) -> int:
         width = len(csv_header(file, mark))
@@ -112,13 +118,3 @@ def uneven_rows(
             marks=_MARKS[separator],
         )
     return uneven
-
-
-def _refuse_utf16(file: BinaryIO, name: str) -> None:
-    """Raise InputError where a csv starts as UTF-16: with its mark or a two-byte ASCII letter."""
-    start = file.read(4)
-    file.seek(0)
-    halves = {start[::2], start[1::2]}
-    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if marked or (b"\0\0" in halves and len(halves) == 2):
-        raise InputError.by("file-utf-16", name=name, csv_rule=CSV_RULE)

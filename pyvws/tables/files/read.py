@@ -145,8 +145,8 @@ def read_table(path: Path, *, every_line: bool = False) -> TableFile:
     if uneven.any():
         as_written = as_written.with_columns(in_lines(uneven, pl.all(), OTHER_CELLS))
         frame = frame.with_columns(in_lines(uneven, pl.all(), None))
-    row_names = kind == "csv" and frame.width > 1 and frame.columns[0] == ""
-    if row_names := row_names and (every_line or _has_row_names(frame)):
+    unnamed = kind == "csv" and frame.width > 1 and frame.columns[0] == ""
+    if row_names := unnamed and (every_line or _numbers_rows(frame.to_series(0))):
         frame, as_written = frame[:, 1:], as_written[:, 1:]
     return TableFile(frame, as_written, kind, digest, row_names)
 
@@ -184,12 +184,10 @@ def csv_types(path: Path, given: dict[str, Any]) -> pl.Schema:
     return types
 
 
-def _has_row_names(frame: pl.DataFrame) -> bool:
-    """Whether the first column numbers the rows from 1, or from 0 as pandas."""
-    if not frame.dtypes[0].is_integer():
-        return False
-    own = frame.to_series(0)
-    return any(own.equals(pl.Series(range(k, k + len(own)), dtype=own.dtype)) for k in (0, 1))
+def _numbers_rows(own: pl.Series) -> bool:
+    """Whether a column numbers the rows from 1, or from 0 as pandas."""
+    rows = (pl.Series(range(k, k + len(own)), dtype=own.dtype) for k in (0, 1))
+    return own.dtype.is_integer() and any(map(own.equals, rows))
 
 
 @contextmanager

@@ -308,8 +308,7 @@ def ids_of_units(
             if other != name and proposed[other].note not in (notes.ONE, notes.OTHER, notes.ID)
         ]
         most = _MOST_OF_AN_ID if of_ids or larger else _MOST_MEMBERS
-        fewest = _MOST_MEMBERS if larger and not of_ids else _MOST_OF_AN_ID if larger else 0
-        fewest = 0 if shuffled else fewest
+        fewest = 0 if shuffled or not larger else _MOST_OF_AN_ID if of_ids else _MOST_MEMBERS
         if not (least <= number < len(own) and fewest * number < len(own) <= most * number):
             continue
         held = sum(

@@ -209,8 +209,7 @@ class Trial:
         compiled = CompiledTarget(target, sampled_scale(start))
         settings = replace(settings, warmup=_TRIED, draws=_TRIED)
         for stops in (True, False):  # The first one compiles.
-            rng = np.random.default_rng(1)
-            chain = Chain([compiled], [D], settings, rng, jitter=_JITTER)
+            chain = Chain([compiled], [D], settings, np.random.default_rng(1), jitter=_JITTER)
             timer = Timer(_LONGEST_TRIAL, chain.stop)
             chain.stop() if stops else timer.start()
             began = time.thread_time()

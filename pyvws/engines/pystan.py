@@ -122,8 +122,7 @@ def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]
 
 def predictions(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
     """y_rep (P, n) of a program at draws of it, from the same random numbers for any data."""
-    points = unconstrained(program, data, draws)
-    return densities(program, data, points).written[Y_REP]
+    return densities(program, data, unconstrained(program, data, draws)).written[Y_REP]
 
 
 def pystan_folder() -> Path | None:

@@ -146,8 +146,7 @@ class Normal(scales.Scaled, Regression, kernels=(_log_density, _cell_terms, _rec
         return Start(rough.centre, np.asarray(rough.information) / variance)
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
-        drawn = eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta))
-        return self.measured.decode(drawn)
+        return self.measured.decode(eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta)))
 
 
 class _Moments(NamedTuple):

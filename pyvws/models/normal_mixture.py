@@ -401,8 +401,7 @@ class NormalMixture(scales.Scaled, Family):
         centre[scale : scale + K] = np.log(s)
         above = np.maximum(rough.sigma - self.smallest_sd, 0.02 * rough.sigma)
         centre[first : first + C] = np.log(above)
-        total = max(float(rough.weight.sum()), 1.0)
-        sizes = np.where(used, rough.weight, _EMPTY) / total
+        sizes = np.where(used, rough.weight, _EMPTY) / max(float(rough.weight.sum()), 1.0)
         centre[first + C : -1] = np.log(sizes)
         centre[-1] = math.log(self.gamma_shape / self.gamma_rate)
         return Start(centre, scale=mixture_scale(centre, rough.information, rough.beta))

@@ -151,10 +151,8 @@ class FormulaPlan(Plan):
             if name in self.unchanged
         }
         schema = Schema({**columns, self.outcome: column}, unit=self.unit)
-        usual = {
-            entry.name: entry.default for entry in fields(self.run) if entry.name in _BY_SCHEMA
-        }
-        written = {**usual, "schema": schema}
+        own = (entry for entry in fields(self.run) if entry.name in _BY_SCHEMA)
+        written = {**{entry.name: entry.default for entry in own}, "schema": schema}
         plan = replace(SchemaPlan.of(self.run, schema), header=self.header, written=written)
         checked: Plan = self.run.checked(plan)
         return checked

@@ -60,8 +60,7 @@ class ConfidentialTable(CodedTable):
     @property
     def unchanged(self) -> tuple[str, ...]:
         """The columns that are released as they are."""
-        synthetic = {*self.synthesized, *self.ids}
-        return tuple(name for name in self.released if name not in synthetic)
+        return tuple(self.plan.public)
 
     @property
     def sought(self) -> dict[str, tuple[Floats, OutcomeKind]]:

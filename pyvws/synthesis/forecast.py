@@ -398,8 +398,7 @@ def _bounds(outcomes: Outcomes, weights: Floats, units: Places | None) -> dict[s
 
 def _rough(outcome: OutcomeColumn, weights: Floats) -> Floats:
     """Largest sizes (N,) of log-likelihoods at rough draws under weights (N,), 0 without a term."""
-    conditional = outcome.conditional(None)
-    model, cells, rng = outcome.model, conditional.cells, np.random.default_rng(1)
+    model, cells, rng = outcome.model, outcome.conditional(None).cells, np.random.default_rng(1)
     rows = slice(None) if outcome.records is None else outcome.records
     own, start = weights[rows], None
     largest = np.zeros(cells.n_cells)

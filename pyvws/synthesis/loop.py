@@ -190,8 +190,7 @@ class SynthesisLoop:
         return self.fits[-1]
 
     def _next_seed(self) -> int:
-        state = self._seeds.spawn(1)[0].generate_state(1, np.uint64)
-        return int(state[0] >> np.uint64(1))
+        return int(self._seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1))
 
     def density(
         self, weights: Floats, clamp: Clamp | None
@@ -252,9 +251,8 @@ class SynthesisLoop:
 
     def unweighted(self) -> WeightedFit:
         """The fit of the ordinary posterior, made once."""
-        return self.once(
-            "unweighted", lambda: self.fit(np.ones(self.cells.n_records), "unweighted")
-        )
+        alike = np.ones(self.cells.n_records)
+        return self.once("unweighted", lambda: self.fit(alike, "unweighted"))
 
     def closed_bounds(self) -> Floats | None:
         """Unweighted bounds (N,) that no draw moves, in nats, where all columns are tables.

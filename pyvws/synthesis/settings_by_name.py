@@ -138,14 +138,12 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
     Without a seed the text holds nothing confidential: only a user's choices, and no findings.
     """
     plan = plan or settings.plan
-    values = {
-        declared.name: getattr(settings, declared.name) for declared in settings_of(type(settings))
-    }
-    values |= plan.written
+    every = settings_of(type(settings))
+    values = {own.name: getattr(settings, own.name) for own in every} | {**plan.written}
     outside = settings.chosen_mechanism.facts.weights_source == "outside"
     by_file = ("program", "existing_fit", *(["mechanism"] if outside else []))
     chosen: dict[str, Any] = {}
-    for declared in settings_of(type(settings)):
+    for declared in every:
         value = values[declared.name]
         if declared.name in (*by_file, *plan.says_itself):
             continue

@@ -171,8 +171,7 @@ class Units(Records):
     @property
     def rows(self) -> Floats:
         """The distinct design rows of the records."""
-        rows: Floats = self.records.rows
-        return rows
+        return np.asarray(self.records.rows)
 
     @property
     def columns(self) -> Any:

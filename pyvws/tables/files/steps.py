@@ -314,8 +314,7 @@ class TalliedTable:
         with named_errors(self.name, columns, self.columns):
             rows = self.rows.group_by(columns).agg(pl.col(COUNT).sum()).sort(columns)
         if not by_schema:
-            own = [name for name in columns if name not in by_cell]
-            refuse_missing(rows, own, f"{MODELLED}.")
+            refuse_missing(rows, [x for x in columns if x not in by_cell], f"{MODELLED}.")
         return rows, rows
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:

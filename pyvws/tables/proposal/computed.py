@@ -23,7 +23,7 @@ from pyvws.tables.proposal.rules import (
     formatted_value,
     number_between,
 )
-from pyvws.tables.proposal.short_conditionals import is_decided_by
+from pyvws.tables.proposal.short_conditionals import UNSCALED, is_decided_by
 from pyvws.tables.proposal.sums import sums_of
 from pyvws.tables.schema.column import Column
 
@@ -32,12 +32,7 @@ _SOME: Final = 200  # So many records refuse most bands.
 _UNITS_OF_A_COPY: Final = 10.0  # That do not have its most frequent level.
 _MOST_BARRED: Final = 12  # Levels of bands that leave a missing value free.
 _MOST_NUMBERS: Final = 40  # Numbers before a column, of which it may follow.
-_NO_FAMILY: Final[dict[str, Any]] = {
-    "model": None,
-    "mass": (),
-    "outcome_scale": None,
-    "settings": {},
-}
+_NO_FAMILY: Final[dict[str, Any]] = {"model": None, **UNSCALED}
 
 
 def computed_columns(records: CodedRecords) -> dict[str, Column]:
@@ -258,7 +253,6 @@ def _bands(name: str, other: str, records: CodedRecords) -> tuple[_Band, ...]:
         bands.append(_Band(labels[gone[0]], f"{formatted_name(other)} == missing", ""))
     for place in steps:
         cut = number_between(float(known[place]), float(known[place + 1]))
-        below = condition_on(other, number, "<", cut)
-        bands.append(_Band(labels[of_known[place]], above, below))
+        bands.append(_Band(labels[of_known[place]], above, condition_on(other, number, "<", cut)))
         above = condition_on(other, number, ">=", cut)
     return (*bands, _Band(labels[of_known[-1]], above, ""))

@@ -34,7 +34,8 @@ _UNITS_A_LEVEL: Final = 5
 _OTHERS: Final = 15  # So many other values does the review of a table have: cuts, and predictors.
 _RECORDS_A_LEVEL: Final = 10  # On average, but for the most frequent, where levels decide a column.
 
-_UNSCALED: Final[Mapping[str, Any]] = {"outcome_scale": None, "settings": {}, "mass": ()}
+UNSCALED: Final[Mapping[str, Any]] = {"mass": (), "outcome_scale": None, "settings": {}}
+"""Entries of a number that no family has on a scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def short_conditionals(records: CodedRecords) -> dict[str, Column]:
         if short:
             entry = _seen(column, values[name], part_codes, often)
         if lookup := _decided_by(entry, seen, often):
-            proposed[name] = _changed(column, **_UNSCALED, model=None, cuts=None, lookup=lookup)
+            proposed[name] = _changed(column, **UNSCALED, model=None, cuts=None, lookup=lookup)
             continue
         proposed[name] = entry.column
         if short:
@@ -131,7 +132,7 @@ def _seen(column: Column, own: Floats, part: Floats | None, often: Often) -> _Se
     bands = np.searchsorted(cuts, np.nan_to_num(own, nan=-np.inf), side="right")
     if few:
         levels = tuple(label_of(x) for x in np.arange(low, high + 1.0))
-        gone: dict[str, Any] = {**_UNSCALED, "range": None, "decimals": None}
+        gone: dict[str, Any] = {**UNSCALED, "range": None, "decimals": None}
         whole = _changed(column, **gone, model="table", levels=levels, cuts=tuple(cuts))
         missing = np.isnan(own)
         code = 0.0 if part is None else part - 2.0 - len(column.mass)

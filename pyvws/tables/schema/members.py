@@ -88,10 +88,9 @@ class Members:
         low, high = self.sizes
         if not 1 <= low < high:
             raise InputError.by("sizes-order", sizes=as_text(self.sizes))
-        shares = [
-            non_negative(x, "each of size_shares") for x in several(self.size_shares, "size_shares")
-        ]
-        object.__setattr__(self, "size_shares", tuple(shares))
+        given = several(self.size_shares, "size_shares")
+        shares = tuple(non_negative(share, "each of size_shares") for share in given)
+        object.__setattr__(self, "size_shares", shares)
         if shares and len(shares) != high - low + 1:
             raise InputError.by(
                 "size-shares-length", high=high - low + 1, low=low, high2=high, shares=len(shares)
@@ -172,10 +171,8 @@ class Members:
         expanded |= {name: own[name] for name in own if name in self.of_unit}
         expanded |= {name: self._column(name, own) for name in self.of_member}
         expanded |= {name: column for name, column in own.items() if name not in expanded}
-        summaries = [
-            summary.condition for summary in self.read.values() if summary.condition is not None
-        ]
-        for condition in (*self.conditions, *summaries):
+        of_summaries = (summary.condition for summary in self.read.values())
+        for condition in (*self.conditions, *filter(None, of_summaries)):
             for read in condition.columns:
                 if read not in expanded or expanded[read].role in ("drop", "id"):
                     raise InputError.by(

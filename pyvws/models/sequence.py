@@ -198,9 +198,8 @@ class TableModel:
     @property
     def remedy(self) -> str:
         """The families' remedies, each once."""
-        return " ".join(
-            dict.fromkeys(filter(None, (column.model.remedy for column in self.columns)))
-        )
+        remedies = (column.model.remedy for column in self.columns)
+        return " ".join(dict.fromkeys(filter(None, remedies)))
 
     def log_likelihood(self, draws: Draws, cells: TableCells) -> Floats:
         """sum_k l_ik of each distinct record at each joint draw, shape (S, C), in nats."""

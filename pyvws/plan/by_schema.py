@@ -121,11 +121,8 @@ class SchemaPlan(Plan):
     def caveats(self) -> tuple[Phrase, ...]:
         """Those of any plan, public sizes, and likelihoods without a normaliser for bounds."""
         between = [planned.name for planned in self.conditionals if self._between(planned)]
-        bounded = [
-            name
-            for name in self.schema.synthesized
-            if name not in between and self._is_bounded(name)
-        ]
+        drawn = (name for name in self.schema.synthesized if name not in between)
+        bounded = list(filter(self._is_bounded, drawn))
         named = [Phrase("record-bounds", {"columns": ", ".join(map(repr, bounded))})]
         sizes = [Phrase("public-sizes")] if self.members and self.members.size_shares else []
         return (*super(SchemaPlan, self).caveats, *(named if bounded else ()), *sizes)

@@ -70,9 +70,7 @@ class ConfidentialTable(CodedTable):
     @property
     def breaking(self) -> dict[str, int]:
         """The number of records that break a rule, of each column where there are any."""
-        breaking = {
-            name: column.breaking for name, column in self.synthesized.items() if column.breaking
-        }
+        breaking = {name: own.breaking for name, own in self.synthesized.items() if own.breaking}
         if self.members is not None and self.members.impossible:
             breaking["members"] = self.members.impossible
         return breaking
@@ -89,10 +87,8 @@ class ConfidentialTable(CodedTable):
 
         New ids go with them: those among the values, or else from the number `first` on.
         """
-        columns = {
-            name: column for name, column in self.synthesized.items() if name in self.released
-        }
-        series = [column.written(values, backend) for column in columns.values()]
+        columns = (own for name, own in self.synthesized.items() if name in self.released)
+        series = [column.written(values, backend) for column in columns]
         rows = np.arange(first, first + len(series[0]))
         numbers = {name: values.get(name, rows) for name in self.ids}
         return [*series, *(self.ids[name](own, backend) for name, own in numbers.items())]

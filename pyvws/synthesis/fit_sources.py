@@ -300,9 +300,8 @@ def share_outside(
     step = max(1, posterior.n_draws // _SEEN_DRAWS)
     seen = replace(posterior, draws=posterior.block(slice(None, None, step)))
     counted = np.ones(len(weights)) if cells.multiplicity is None else cells.multiplicity
-    pairs, place = np.unique(
-        np.column_stack([cells.cell_of_record, weights]), axis=0, return_inverse=True
-    )
+    of_record = np.column_stack([cells.cell_of_record, weights])
+    pairs, place = np.unique(of_record, axis=0, return_inverse=True)
     cell, weight = pairs[:, 0].astype(np.intp), pairs[:, 1]
     count = np.where(weight > 0, np.bincount(place.ravel(), weights=counted), 0.0)
     low, high = clamp.window

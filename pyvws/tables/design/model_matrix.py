@@ -56,9 +56,7 @@ def _read(formula: str, outcome: str) -> ReadFormula:
 def _raw(frame: Frame, read: ReadFormula) -> dict[str, Any]:
     """The columns that a formula reads, as numbers, truth values, text or categories (N,)."""
     columns = plain_columns(frame, read.columns, role="formula")
-    return {
-        name: factor_values(frame[name], column, role="formula") for name, column in columns.items()
-    }
+    return {name: factor_values(frame[name], own, role="formula") for name, own in columns.items()}
 
 
 def _checked_design(frame: Frame, read: ReadFormula, variables: Sequence[Any]) -> Design:
@@ -75,10 +73,7 @@ def _checked_design(frame: Frame, read: ReadFormula, variables: Sequence[Any]) -
 
 def named_columns(read: ReadFormula, variables: Sequence[Any]) -> tuple[list[str], list[str]]:
     """The name and the term of each of the K columns of evaluated variables."""
-    empty = [
-        replace(own, codes=own.codes[:0]) if isinstance(own, Factor) else own[:0]
-        for own in variables
-    ]
+    empty = [replace(x, codes=x.codes[:0]) if isinstance(x, Factor) else x[:0] for x in variables]
     names = ["(Intercept)"] if read.intercept else []
     terms = list(names)  # For messages: a design column's name holds a level, a value.
     for term, full in _codings(read, variables):

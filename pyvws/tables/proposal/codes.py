@@ -11,7 +11,7 @@ columns of a model.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import narwhals as nw
@@ -25,7 +25,7 @@ from pyvws.tables.files.kinds import distinct, floats_of, has_labels, holds_numb
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.often import Bools, Codes, Often
-from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.column import Columns
 from pyvws.tables.schema.families import MOST_LEVELS
 
 OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal", "gamma", "beta")
@@ -247,13 +247,13 @@ def part_in_waves(ids: Codes, waves: Codes) -> bool:
     return len(np.unique(both)) == len(both)
 
 
-def proposed_unit(frame: Frame, proposed: Mapping[str, Column]) -> str | None:
+def proposed_unit(frame: Frame, proposed: Columns) -> str | None:
     """The column of ids whose units are the largest; None where no records share an id."""
     noted = [name for name, column in proposed.items() if column.note == notes.UNIT]
     return min(noted, key=lambda name: len(distinct(frame[name])[1]), default=None)
 
 
-def units_of_records(frame: Frame, proposed: Mapping[str, Column]) -> Often:
+def units_of_records(frame: Frame, proposed: Columns) -> Often:
     """The unit of each record (N,): what all records of one household have is one observation.
 
     Few units are units here too.
@@ -264,7 +264,7 @@ def units_of_records(frame: Frame, proposed: Mapping[str, Column]) -> Often:
 
 
 def ids_of_units(
-    frame: Frame, proposed: Mapping[str, Column], least: int = FEW + 1, *, larger: bool = False
+    frame: Frame, proposed: Columns, least: int = FEW + 1, *, larger: bool = False
 ) -> list[str]:
     """Columns of text or whole numbers that say which records are of one household or person.
 

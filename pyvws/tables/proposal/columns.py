@@ -52,7 +52,7 @@ from pyvws.tables.proposal.numbers import (
     rising,
 )
 from pyvws.tables.proposal.often import Bools, Codes, Often
-from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.column import Column, Columns
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.write_values import native_levels
 
@@ -108,7 +108,7 @@ def proposed_columns(frame: Frame) -> dict[str, Column]:
     return proposed | {name: _dropped(notes.HELD, "role") for name in held}
 
 
-def _codes_by_unit(frame: Frame, proposed: Mapping[str, Column], units: Codes) -> dict[str, Column]:
+def _codes_by_unit(frame: Frame, proposed: Columns, units: Codes) -> dict[str, Column]:
     """The columns whose numbers look like codes or rates by record alone, and not by unit (N,).
 
     A height that is the same in all records of a person has as many records as the person.

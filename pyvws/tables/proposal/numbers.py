@@ -179,9 +179,8 @@ def _truncated(v: Floats, ends: Ends) -> tuple[tuple[float, float], float]:
     def loss(at: Floats) -> float:
         centre, width = m + s * at[0], s * math.exp(at[1])
         squares = (s**2 + (m - centre) ** 2) / (2.0 * width**2)
-        return (
-            math.log(width) + squares + _log_share((low - centre) / width, (high - centre) / width)
-        )
+        log_share = _log_share((low - centre) / width, (high - centre) / width)
+        return math.log(width) + squares + log_share
 
     optimum = scipy.optimize.minimize(
         loss,

@@ -7,7 +7,6 @@ fewer than 50 records or units nobody may accept a proposal as it is, and it sho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
@@ -20,7 +19,7 @@ from pyvws._base.phrase import counted
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import meant
-from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.column import Column, Columns
 from pyvws.tables.schema.entries import values_in
 from pyvws.tables.schema.read_values import at_decimals
 
@@ -101,12 +100,12 @@ class CodedRecords:
     `often` has the unit of each record.
     """
 
-    columns: Mapping[str, Column]
+    columns: Columns
     values: Values
     often: Often
 
 
-def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: int) -> str | None:
+def why_not_accepted(columns: Columns, unit: str | None, records: int) -> str | None:
     """Why a proposal from so many records, or units, is nearly the table, and what to do then.
 
     It has 50 of them or more, and 5 or more for each value that a column has under review. None
@@ -142,7 +141,7 @@ def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: i
     )
 
 
-def as_they_are(columns: Mapping[str, Column]) -> dict[str, Column]:
+def as_they_are(columns: Columns) -> dict[str, Column]:
     """The columns with all numbers within their ranges, as what is computed of them needs.
 
     Dates keep their ranges.
@@ -162,9 +161,7 @@ def as_they_are(columns: Mapping[str, Column]) -> dict[str, Column]:
     }
 
 
-def with_numbers_outside(
-    columns: Mapping[str, Column], frame: nw.DataFrame[Any]
-) -> dict[str, Column]:
+def with_numbers_outside(columns: Columns, frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """The columns with a note of how many records have values that `outside` is for.
 
     The number is confidential, as a proposal is. Notes never leave with a release.

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import keyword
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.proposal.often import Bools, CodedRecords, Codes, Often
-from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.column import Column, Columns, part_of
 from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.rules import Fixed, Never, read_rule
 
@@ -84,7 +84,7 @@ class _Condition:
     holds: Bools
 
 
-def proposed_rules(proposed: Mapping[str, Column], records: CodedRecords) -> dict[str, Column]:
+def proposed_rules(proposed: Columns, records: CodedRecords) -> dict[str, Column]:
     """The columns of a proposal, with the rules that the records keep.
 
     `proposed` may have changed the records' columns to other models and to lookups.
@@ -289,7 +289,7 @@ class _Exclusion:
     expected: float
 
 
-def proposed_exclusions(proposed: Mapping[str, Column], records: CodedRecords) -> dict[str, Column]:
+def proposed_exclusions(proposed: Columns, records: CodedRecords) -> dict[str, Column]:
     """The columns of a proposal, with the rules with "never" that all records keep.
 
     `proposed` may have made other models of the records' columns.
@@ -317,9 +317,7 @@ def _with(column: Column, rules: list[str]) -> Column:
         return column
 
 
-def _nevers(
-    name: str, earlier: list[str], proposed: Mapping[str, Column], records: CodedRecords
-) -> list[str]:
+def _nevers(name: str, earlier: list[str], proposed: Columns, records: CodedRecords) -> list[str]:
     """The rules of a category. A level that no rule bars is left, so that they cannot clash."""
     column, columns, values = proposed[name], records.columns, records.values
     fixes = [rule for rule in column.rules if isinstance(rule, Fixed)]

@@ -446,6 +446,10 @@ class Column(Entries):
 ENTRIES: Final = tuple(x.name for x in fields(Column) if x.name not in ("settings", "private"))
 
 
+Columns = Mapping[str, Column]
+"""Columns by name, in the order of a schema."""
+
+
 def part_of(name: str) -> str:
     """The name of the category that says which part of a number a record has."""
     return f"part of {name}"

@@ -284,9 +284,7 @@ def read_formula(formula: str) -> ReadFormula:
     if "~" in plain or not plain:
         raise _unreadable(formula)
     terms = _algebra(" ".join(plain), formula)
-    return ReadFormula(
-        () in terms, tuple(variables), tuple(term for term in terms if term), formula
-    )
+    return ReadFormula(() in terms, tuple(variables), tuple(filter(None, terms)), formula)
 
 
 def dotted(formula: str, columns: Sequence[str]) -> str:

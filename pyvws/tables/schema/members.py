@@ -21,7 +21,7 @@ import numpy as np
 
 from pyvws._base.checks import Bools, Floats, Places, Values, as_text, near, non_negative, positive
 from pyvws.errors import InputError
-from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.column import Column, Columns
 from pyvws.tables.schema.conditions import Condition, read_condition
 from pyvws.tables.schema.entries import names, several
 from pyvws.tables.schema.read_values import Unknown, how_many
@@ -53,7 +53,7 @@ class Summary:
         read = () if self.condition is None else self.condition.columns
         return read if self.column is None else (self.column, *read)
 
-    def counts(self, values: Values, columns: Mapping[str, Column]) -> Bools:
+    def counts(self, values: Values, columns: Columns) -> Bools:
         """Which members (n,) count, by their values."""
         if self.condition is None:
             return np.ones(len(next(iter(values.values()))), dtype=np.bool_)
@@ -143,7 +143,7 @@ class Members:
         given = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {name: value for name, value in given.items() if value}
 
-    def expanded(self, columns: Mapping[str, Column], unit: str | None) -> dict[str, Column]:
+    def expanded(self, columns: Columns, unit: str | None) -> dict[str, Column]:
         """The columns of a schema with the size before them, and the summaries before the members'.
 
         Columns that have them already are left as they are. `unit` names the column of ids. Raises
@@ -181,7 +181,7 @@ class Members:
             condition.holds({read: np.ones(1) for read in condition.columns}, expanded)
         return expanded
 
-    def _column(self, name: str, own: Mapping[str, Column]) -> Column:
+    def _column(self, name: str, own: Columns) -> Column:
         """A summary as a public column that nobody releases."""
         summary = self.read[name]
         for read in summary.columns:
@@ -201,7 +201,7 @@ class Members:
             cuts=column.cuts,
         )
 
-    def start(self, units: int, columns: Mapping[str, Column]) -> dict[str, Floats]:
+    def start(self, units: int, columns: Columns) -> dict[str, Floats]:
         """The summaries (n,) of the first members of units: no member stands before."""
         levels = {name: columns[name].coded_levels for name in self.of_member}
         return {
@@ -209,9 +209,7 @@ class Members:
             for name, at in levels.items()
         }
 
-    def after(
-        self, before: Values, values: Values, columns: Mapping[str, Column]
-    ) -> dict[str, Floats]:
+    def after(self, before: Values, values: Values, columns: Columns) -> dict[str, Floats]:
         """The summaries (n,) of the next members, by those of members with `values` (n,)."""
         summaries = {}
         for name in self.of_member:
@@ -231,7 +229,7 @@ class Members:
         self,
         values: Values,
         units: Places,
-        columns: Mapping[str, Column],
+        columns: Columns,
         counts: Floats | None = None,
         unknown: Unknown | None = None,
     ) -> dict[str, Floats]:
@@ -267,7 +265,7 @@ class Members:
                 before[name][own_units] = own
         return {self.size: np.asarray(sizes[units] - low + 1.0, np.float64), **summaries}
 
-    def breaking(self, values: Values, columns: Mapping[str, Column]) -> Bools:
+    def breaking(self, values: Values, columns: Columns) -> Bools:
         """Which members (n,) meet a condition that none can meet."""
         bad = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
         for condition in self.conditions:
@@ -312,9 +310,7 @@ def read_members(value: object) -> Members:
     sizes = value.get("sizes")
     if not (isinstance(sizes, list | tuple) and [type(entry) for entry in sizes] == [int, int]):
         raise InputError.by("sizes-not-whole")
-    lists: dict[str, Any] = {
-        entry: names(value.get(entry, ()), entry) for entry in ("of_unit", "impossible")
-    }
+    lists: dict[str, Any] = {x: names(value.get(x, ()), x) for x in ("of_unit", "impossible")}
     shares = value.get("size_shares", ())
     summaries, slot = dict(value["summaries"]), value.get("slot")
     if not (slot is None or isinstance(slot, str)):

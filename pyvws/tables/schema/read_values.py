@@ -250,9 +250,7 @@ def level_codes(
         return _codes_by_text(column, levels, place_outside)
     refuse_lost_digits(column)
     refuse_other_readings(column, levels)
-    codes = {
-        _read_as(column, level): code for code, level in enumerate(levels, 1) if level is not None
-    }
+    codes = {_read_as(column, x): code for code, x in enumerate(levels, 1) if x is not None}
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
     others_by_meaning = by_meaning(levels)

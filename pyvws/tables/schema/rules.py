@@ -258,10 +258,8 @@ class Computed(Rule):
 
     def check_among(self, name: str, columns: Columns) -> None:
         if columns[name].categorical:
-            of_other = columns[self.columns[0]]
-            if not of_other.categorical or set(of_other.coded_levels) - set(
-                columns[name].coded_levels
-            ):
+            of_other, own = columns[self.columns[0]], columns[name].coded_levels
+            if not of_other.categorical or {*of_other.coded_levels} - {*own}:
                 raise InputError.by("equal-categories-differ", columns=self.columns[0])
             return
         for other in self.columns:

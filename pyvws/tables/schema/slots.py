@@ -156,9 +156,7 @@ class Slots:
     def _words(self, name: str) -> dict[str | None, str]:
         """The word of each code that says missing; an empty cell has one in slots too."""
         column = self.schema.columns[name]
-        return {
-            code: _free("blank", column) if code is None else code for code in column.missing_codes
-        }
+        return {x: _free("blank", column) if x is None else x for x in column.missing_codes}
 
     def _rules(self, name: str, slot: int) -> list[str]:
         """The rules of a member's column as a slot has them: of its own columns, in brackets."""
@@ -259,13 +257,10 @@ class Slots:
                     spelled, np.where(own < 0, len(labels) + 1, cells)
                 )
         weights = 1 << np.arange(self.number)
-        level = {
-            int(x @ weights): label for x, label in zip(self.present, self._labels, strict=True)
-        }
+        level = {int(x @ weights): own for x, own in zip(self.present, self._labels, strict=True)}
         columns[self.of.size] = [level.get(code) for code in ((rows >= 0) @ weights).tolist()]
-        made = nw.from_dict(
-            columns, dict.fromkeys(columns, nw.String), backend=frame.implementation
-        )
+        kinds = dict.fromkeys(columns, nw.String)
+        made = nw.from_dict(columns, kinds, backend=frame.implementation)
         return made, WideRows(len(rows), len(units) - int((rows >= 0).sum()), differ)
 
     def _rows_in_slots(self, frame: nw.DataFrame[Any], units: Places) -> Places:

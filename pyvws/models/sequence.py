@@ -17,7 +17,6 @@ from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws._base.phrase import Phrase
 from pyvws.models.model import Draws, Model
 from pyvws.tables.design.cells import Cells, Records
-from pyvws.tables.design.units import Units
 from pyvws.tables.files.row_order import RowNumbers
 
 
@@ -144,13 +143,6 @@ class TableCells(Records):
     def rows(self) -> Floats:
         """The distinct design rows of the column that has the widest design."""
         return max((column.cells.rows for column in self.columns), key=lambda rows: rows.shape[1])
-
-    def in_units(self, units: Places | None, exponents: Floats | None = None) -> Units | None:
-        """The units by the one of each record (N,); None where a record is a unit."""
-        if units is None:
-            return None
-        places = [(column.places(self.n_records), column.cells.n_cells) for column in self.columns]
-        return Units.of(self, units, places, exponents)
 
     def part(self, places: slice | Places) -> TableCells:
         """Distinct records at some places, each as one record."""

@@ -37,6 +37,7 @@ from pyvws.synthesis.cost import Cost, expected_cost, expected_of_counts, not_co
 from pyvws.synthesis.loop import Places, loses_much
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
+from pyvws.tables.design.units import Units
 from pyvws.tables.files.frame import Frame, open_frame, unit_codes
 from pyvws.tables.schema.schema import Schema
 from pyvws.weights.weights import KEEPING_SHIFT, inverse_weights, weights_from_bounds
@@ -227,8 +228,10 @@ def _of_fits(
         under = f"inverse at t = {mechanism.t:g}"
     elif bounded.any() and np.ptp(total[bounded]) > 0.0:
         weights = weights_from_bounds(total)
-        cells = TableCells.of(columns, N)
-        records = cells.in_units(units) or cells
+        records: Any = TableCells.of(columns, N)
+        if units is not None:
+            places = [(column.places(N), column.cells.n_cells) for column in columns]
+            records = Units.of(records, units, places)
         if loses_much(TableModel(columns), records, weights == 0.0):  # As in a run.
             weights = weights_from_bounds(total, g=KEEPING_SHIFT)
     each = _bounds(outcomes, weights if units is None else weights[units], units)

@@ -20,6 +20,7 @@ from pyvws.synthesis.outside_source import (
     refuse_own_outcome,
 )
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.design.units import Units
 
 Log = Callable[[str], None]
 
@@ -73,7 +74,11 @@ def _source(
             settings.threshold,
             lambda draws: outcome.model.log_likelihood(draws, own)[:, own.cell_of_record],
         )
-    units, sampler = cells.in_units(table.units, table.exponents), _sampler(settings, log)
+    places = [(column.places(table.records), column.cells.n_cells) for column in columns]
+    units = None  # A record is a unit.
+    if table.units is not None:
+        units = Units.of(cells, table.units, places, table.exponents)
+    sampler = _sampler(settings, log)
     return ModelSource(
         model, cells, sampler, settings.threshold, units, table.exponents, settings.accounting
     )

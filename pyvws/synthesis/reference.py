@@ -103,7 +103,9 @@ def _of_columns(plan: Plan, records: Frame, units: Places | None, coded: CodedTa
     columns = tuple(outcome.conditional(None) for outcome in public.outcomes)
     cells = TableCells.of(columns, len(records))
     nobody = np.zeros(len(coded.outcomes[0].y), dtype=np.bool_)
-    return Reference(TableModel(columns), cells, None, nobody, cells.in_units(units))
+    places = [(column.places(len(records)), column.cells.n_cells) for column in columns]
+    of_units = None if units is None else Units.of(cells, units, places)
+    return Reference(TableModel(columns), cells, None, nobody, of_units)
 
 
 def _records(path: Path, columns: list[str], unit: str | None) -> tuple[Frame, Places | None]:

@@ -103,7 +103,12 @@ class OutsideSource:
     units: None = None
 
     def sample(
-        self, weights: Floats, settings: object, *, clamp: Clamp | None = None, **_unread: object
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        clamp: Clamp | None = None,
+        **_unread: object,
     ) -> SampledFit:
         """As `FitSource.sample`, but only under the weights that the fits have."""
         first = next(iter(self.fits.values()))

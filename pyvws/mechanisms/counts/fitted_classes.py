@@ -170,7 +170,8 @@ class PenalisedCounts:
         self.noisy, self.table = noisy, noisy.table
         self.sizes = np.array([one.size for one in noisy.table.columns.values()], dtype=np.int64)
         self.offsets = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
-        self.place = {name: k for k, name in enumerate(noisy.table.columns)}
+        ends = zip(noisy.table.columns, pairwise(self.offsets.tolist()), strict=True)
+        self.places = {name: slice(*own) for name, own in ends}
         self.of_pairs = noisy.table.weights_of_pairs
         most = self.of_pairs.max(axis=0, initial=1.0)
         self.prior = np.repeat(_PRIOR * len(self.sizes) / most, self.sizes)
@@ -189,16 +190,13 @@ class PenalisedCounts:
             S = noisy.counts[own].astype(np.float64).reshape(shape)
             weights = self.weights[own].reshape(shape)
             if crossed.is_pair:
-                a, b = (self._codes(name) for name in crossed.columns)
+                a, b = (self.places[name] for name in crossed.columns)
                 self.square[a, b], self.square[b, a] = S, S.T
                 self.known[a, b], self.known[b, a] = weights, weights.T
                 measured = weights * noisy.table.possible[own].reshape(shape)
                 self.precision[a, b], self.precision[b, a] = measured, measured.T
             if not (self.in_square and crossed.is_pair):
                 self.others.append((crossed, S, weights))
-
-    def _codes(self, name: str) -> slice:
-        return slice(*self.offsets[self.place[name] : self.place[name] + 2])
 
     @cached_property
     def margins(self) -> Floats:
@@ -313,7 +311,7 @@ class PenalisedCounts:
             for name, of_part in zip(crossed.columns, slopes[::-1], strict=True):
                 groups = crossed.groups.get(name)
                 own_codes = of_part if groups is None else of_part[:, groups.group_of_code]
-                by_code[:, self._codes(name)] += own_codes
+                by_code[:, self.places[name]] += own_codes
         of_class *= n
         of_shares = pi * (of_class - pi @ of_class)
         by_code *= phi * (n * pi)[:, None]
@@ -336,7 +334,7 @@ class PenalisedCounts:
 
     def _grouped(self, phi: Floats, crossed: Clique, name: str) -> Floats:
         """The shares (H, G) of a column's groups in a set, or of its codes."""
-        own, groups = phi[:, self._codes(name)], crossed.groups.get(name)
+        own, groups = phi[:, self.places[name]], crossed.groups.get(name)
         if groups is None:
             return own
         inside = groups.group_of_code[:, None] == np.arange(groups.size)

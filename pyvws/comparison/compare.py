@@ -25,7 +25,7 @@ from pyvws._base.resumable_jobs import ResultFolder, open_folder
 from pyvws.comparison.found import ComparedRow, Comparison, advised
 from pyvws.comparison.points import Point, Seeds, planned, point_key, refuse_choices, run_seeds
 from pyvws.evaluation.table_scores import Score
-from pyvws.report.page import PagePicture, picture, render
+from pyvws.report.page import picture, render
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import SCHEMA_FILE, arranged, config_text
@@ -222,7 +222,7 @@ def _score(kept: Mapping[str, Any]) -> Score:
     return Score(**{**given, "by_dataset": tuple(kept["by_dataset"])})
 
 
-def _write(comparison: Comparison, folder: Path) -> list[Path]:
+def _write(comparison: Comparison, folder: Path) -> None:
     """Write comparison.csv, .png, .html and a take-EPSILON.toml for each advice, all private."""
     files: dict[str, str | bytes] = {"comparison.csv": comparison.table().write_csv()}
     drawn = None
@@ -242,13 +242,10 @@ def _write(comparison: Comparison, folder: Path) -> list[Path]:
             files[f"take-{advice.epsilon:g}.toml"] = config_text(settings, seed=None)
             if text := settings.plan.texts["schema"]:
                 files[SCHEMA_FILE] = text
-    files["comparison.html"] = _page(comparison, drawn)
-    for name, content in files.items():
-        write_whole(folder / name, content, private=True)
-    return [folder / name for name in files]
-
-
-def _page(comparison: Comparison, drawn: PagePicture | None) -> str:
     sheet = comparison.sheet
     rows = replace(sheet, lead=(), notes=())
-    return render("comparison.html.j2", command="compare", sheet=sheet, rows=rows, drawn=drawn)
+    files["comparison.html"] = render(
+        "comparison.html.j2", command="compare", sheet=sheet, rows=rows, drawn=drawn
+    )
+    for name, content in files.items():
+        write_whole(folder / name, content, private=True)

@@ -188,32 +188,29 @@ def _three_digits(epsilon: float) -> float:
 
 def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> ComparedRow:
     scored = [result for result in results if "scores" in result]
-    weights = [result["mean_weight"] for result in scored if result["mean_weight"] is not None]
-    worst = [result["rhat"] for result in scored if result["rhat"] is not None]
+    names = ("mean_weight", "rhat", "epsilon_of_window")
+    weights, worst, windows = (
+        [float(result[name]) for result in scored if result.get(name) is not None] for name in names
+    )
+    costs, totals = (
+        [np.inf if x is None else float(x) for x in (result.get(name) for result in scored)]
+        for name in ("epsilon", "epsilon_total")
+    )
     return ComparedRow(
         point=point,
         guarantee=scored[0]["guarantee"] if scored else "none",
-        epsilons=tuple(
-            np.inf if result["epsilon"] is None else float(result["epsilon"]) for result in scored
-        ),
+        epsilons=tuple(costs),
         scores=tuple(tuple(_score(score) for score in result["scores"]) for result in scored),
         mean_weight=float(np.mean(weights)) if weights else None,
         rhat=max(worst, default=None),
         seconds=float(np.mean([result["seconds"] for result in results])),
-        totals=tuple(
-            np.inf if result.get("epsilon_total") is None else float(result["epsilon_total"])
-            for result in scored
-        ),
+        totals=tuple(totals),
         signed=any(result.get("signed") for result in scored),
         delta=max((result.get("delta") or 0.0 for result in scored), default=0.0),
         problems=tuple(
             dict.fromkeys(result["problem"] for result in results if "problem" in result)
         ),
-        windows=tuple(
-            float(result["epsilon_of_window"])
-            for result in scored
-            if result.get("epsilon_of_window") is not None
-        ),
+        windows=tuple(windows),
     )
 
 

@@ -143,9 +143,8 @@ def read_public(out: Path) -> PublicPart:
         if column.synthetic and column.levels is None and column.number.days_since is None
     ]
     outcome = next((name for name in reversed(models or numbers) if name in numbers), None)
-    whole = {
-        column.name for column in columns if not column.missing
-    }  # Parts of a number are no columns.
+    # Parts of a number are no columns.
+    whole = {column.name for column in columns if not column.missing}
     told = models.get(outcome, [])
     if not models and known is not None and outcome in known.synthesized:
         told = known.predictors_of(outcome)

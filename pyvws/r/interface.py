@@ -173,10 +173,11 @@ def received(
         raise InputError.by("r-factor-alone")
     if form == "array":
         array = _received_array(column).reshape([int(n) for n in shape], order="F")
-        if any(_listed(dims)):
-            array = array.view(_NamedArray)
-            array.dims = tuple(_listed(dims))
-        return array
+        if not any(_listed(dims)):
+            return array
+        named = array.view(_NamedArray)
+        named.dims = tuple(_listed(dims))
+        return named
     listed = _received_array(column).tolist()
     return listed[0] if len(listed) == 1 else listed
 

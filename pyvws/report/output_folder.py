@@ -135,7 +135,7 @@ def read_public(out: Path) -> PublicPart:
     schema = folder / SCHEMA_FILE
     with as_left(out):
         known = Schema.read(schema) if schema.is_file() else None
-        columns = _released_columns(folder, privacy, paths, known)
+        columns = _released_columns(privacy, paths, known)
         models = {entry["name"]: entry["predictors"] for entry in privacy.get("columns", ())}
     numbers = [
         column.name
@@ -186,7 +186,7 @@ def run_schema(path: Path) -> Path | None:
 
 
 def _released_columns(
-    folder: Path, privacy: dict[str, Any], files: Sequence[Path], schema: Schema | None
+    privacy: dict[str, Any], files: Sequence[Path], schema: Schema | None
 ) -> list[ReportedColumn]:
     columns = read_columns(files, privacy, schema)
     synthetic = [column.name for column in columns if column.synthetic]
@@ -236,7 +236,7 @@ def columns_of_run(out: Path, schema: Schema | None) -> list[ReportedColumn]:
     folder = output_part(out, "release")
     privacy = _json(folder / "privacy.json")
     with as_left(out):
-        return _released_columns(folder, privacy, _dataset_paths(folder, privacy), schema)
+        return _released_columns(privacy, _dataset_paths(folder, privacy), schema)
 
 
 def draws_behind(files: Sequence[Path]) -> list[Any]:

@@ -423,6 +423,33 @@ def test_a_strong_diagonal_stays_where_classes_are_few_or_a_table_gives_it() -> 
         assert made[made[:, 1] > 2, 3].mean() == pytest.approx(0.4, abs=0.1)
 
 
+def test_a_column_of_a_table_is_as_tied_to_others_as_classes_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The table alone hides what it shares with others beside the column that gives it."""
+    rng, n, off = np.random.default_rng(0), 4_000, []
+    group = rng.integers(0, 3, n)
+    names = ("headrace", *(f"q{k}x" for k in range(4)), "race")
+    x = np.where(rng.random((n, 6)) < 0.6, group[:, None], rng.integers(0, 4, (n, 6)))
+    x[:, 5] = np.where(rng.random(n) < 0.7, x[:, 0], x[:, 5])
+    column = vws.Column(model="nominal", levels=tuple("0123"))
+    table = workload(vws.Schema(dict.fromkeys(names, column)), ("pairs",), ("alike",))
+    assert fitted_counts.of_classes(table) == list(names)
+    q = [k for k, c in enumerate(table.cliques) if "race" in c.columns and c.columns[0] != names[0]]
+    for own in (lambda table: [*names], lambda table: [*names[:5]]):
+        for module in (fitted_counts, given_records):
+            monkeypatch.setattr(module, "of_classes", own)
+        noise_of, far = np.random.default_rng(2), []
+        for _ in range(4):
+            noise = np.rint(noise_of.normal(0, 15, len(table.possible))).astype(np.int64)
+            scales = np.full(len(table.sets), 15.0)
+            noisy = Measurements(table, table.counts(x) + noise, scales, laplace=False, records=n)
+            (codes,) = best_file(noisy, classes=20, seed=1).codes
+            far.append(np.abs(table.counts(codes, q) - table.counts(x, q)).sum())
+        off.append(np.mean(far))
+    assert off[0] < 0.93 * off[1]
+
+
 def test_a_tie_along_the_order_of_codes_stays_though_its_cells_drown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

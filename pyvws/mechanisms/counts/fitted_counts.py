@@ -79,13 +79,16 @@ def _left(table: Workload, given: Container[str]) -> tuple[dict[str, Any], dict[
 def of_classes(table: Workload) -> list[str]:
     """The columns that classes hold: those that are not given, and those that plain tables give.
 
-    No rule fixes those of plain tables, and classes have room for them.
+    So they hold the later number of a difference. No rule fixes what a table gives, and classes
+    have room for it.
     """
     held = [name for name in table.columns if name not in table.given]
+    later = [one.later.name for one in table.differences]
     plain = [
         name
         for name, own in table.given.items()
-        if own.rows.columns and own.family is None and not own.redrawn and name not in table.skips
+        if name in later
+        or (own.rows.columns and own.family is None and not own.redrawn and name not in table.skips)
     ]
     room = _MOST_CODES - sum(table.columns[name].size for name in (*held, *plain))
     return [name for name in table.columns if name in held or (room >= 0 and name in plain)]

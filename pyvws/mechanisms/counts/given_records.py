@@ -5,9 +5,10 @@ Their shares follow from the noisy counts of all sets that have the column: by i
 these, or else from its margin by all of them. They are raked to each table, so far as it stands out
 of the noise. Another column, whose counts with this one stand far out of the noise, splits the rows
 and is raked to. Codes are then swapped between records that the giving columns have alike, towards
-the counts of the column with others that classes expect, which hold the column of a plain table
-too. Of another column those are the noisy counts, so far as these stand out of the noise. A
-difference and its later number have one table.
+the noisy counts of the column with others, so far as these stand out of the noise. Classes hold the
+column of a plain table too: half of what they expect of such a pair is kept in any case, and the
+more of it the more the counts stand out. Of a number and its difference from an earlier one, which
+have one table, the number comes first.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ _MOST_SWAPPED: Final = 6000  # Of a column and of all others, for swaps.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise of a difference's count.
 _SPLITS: Final = 0.5  # The share of a gap that stands out where a column splits rows,
 _MOST_SPLIT: Final = 2_000_000  # into so many with all codes of the given one, at most.
+_OF_CLASSES: Final = 0.5  # Of what classes expect beside a table, where counts do not stand out.
 _LEAST: Final = 1e-9  # Times a share at once, so that none is lost for good or has no bound.
 
 
@@ -64,19 +66,23 @@ def with_given(
         places = {n: slice(*ends) for n, ends in zip(held, pairwise(fitted.offsets), strict=True)}
         pairs = np.where(fitted.near, fitted.pairs(len(x)), np.nan)
     codes = {name: own for name, own in zip(held, x.T, strict=True) if name not in table.given}
-    joint: dict[str, Floats] = {}
+
+    def placed(name: str, rows: _Rows, shares: Floats) -> Codes:
+        by_classes = {n: pairs[places[name], own] for n, own in places.items() if name in places}
+        return _placed(noisy, name, rows, shares, codes, by_classes, rng)
+
     for name in (name for name in table.columns if name in table.given):
-        rows = _Rows.of(name, codes, table, len(x))
-        if isinstance(table.columns[name], Difference):
-            shares = _with_later(noisy, name, rows)
-            later = table.columns[name].later.name  # type: ignore[attr-defined]
-            joint[later] = shares
-            shares, family = shares.sum(axis=2), None
-        elif name in joint:
-            difference = next(x for x in table.differences if x.later.name == name)
-            before = _Rows.of(difference.name, codes, table, len(x))
-            own = joint[name][before.of_record[rows.first], codes[difference.name][rows.first]]
-            shares, family = own / own.sum(axis=1, keepdims=True), None
+        if name in codes:  # A later number, which stands with its difference.
+            continue
+        rows, family = _Rows.of(name, codes, table, len(x)), None
+        if isinstance(column := table.columns[name], Difference):
+            later = column.later.name
+            both = _with_later(noisy, column, rows)
+            codes[later] = placed(later, rows, both.sum(axis=1))
+            rows = _Rows.of(name, codes, table, len(x), (later,))
+            shares = both[rows.unsplit, :, rows.codes[later]]
+            shares /= shares.sum(axis=1, keepdims=True)
+            rows = replace(rows, unsplit=np.arange(len(shares)))  # No swap leaves a row.
         else:
             shares, family = _shares(noisy, name, rows)
             beside = [] if name in places else _beside(noisy, name, rows, shares, codes)
@@ -86,8 +92,7 @@ def with_given(
                 tables = _tables(noisy, name, giving, rows, np.arange(shares.shape[1]))
                 records = rows.number[:, None] * shares[rows.unsplit]
                 shares = _raked(records, tables) / rows.number[:, None]
-        by_classes = {n: pairs[places[name], own] for n, own in places.items() if name in places}
-        codes[name] = _placed(noisy, name, rows, shares, codes, by_classes, rng)
+        codes[name] = placed(name, rows, shares)
         if family is not None and not table.columns[name].column.categorical:
             numbers[name] = family.numbers(rows.combination[rows.of_record], codes[name], rng)
     return np.column_stack([codes[name] for name in table.columns]), numbers
@@ -252,11 +257,10 @@ def _beside(
     return found
 
 
-def _with_later(noisy: Measurements, name: str, rows: _Rows) -> Floats:
+def _with_later(noisy: Measurements, column: Difference, rows: _Rows) -> Floats:
     """The shares (P, L, M) of a difference's codes with those of its later number."""
-    table = noisy.table
-    own, later = table.given[name], table.columns[name].later.name  # type: ignore[attr-defined]
-    L, M = table.columns[name].size, table.columns[later].size
+    table, name, later = noisy.table, column.name, column.later.name
+    own, L, M = table.given[name], column.size, table.columns[later].size
     alone = [  # Noise in far cells would put both numbers far apart.
         replace(x, counts=np.where(x.counts > _STANDS_OUT * x.variance**0.5, x.counts, 0.0))
         for x in _tables(noisy, name, own.rows, rows, np.arange(L))
@@ -336,11 +340,11 @@ def _placed(
     for k, other in enumerate(others):
         by_row = _crossed(of_row, y[:, k], (len(shares), sizes[k]))
         expected = shares.T @ by_row
+        gap_of_pair, kept = _standing_out(noisy, name, other, expected)
         if other in by_classes:
-            expected += np.nan_to_num(by_classes[other] - expected)
-        else:
-            gap_of_pair, kept = _standing_out(noisy, name, other, expected)
-            expected += kept * gap_of_pair
+            gap_of_pair = np.nan_to_num(by_classes[other] - expected)
+            kept = _OF_CLASSES + (1.0 - _OF_CLASSES) * kept
+        expected += kept * gap_of_pair
         expected -= _crossed(drawn, y[:, k], expected.shape)
         gap[offsets[-2] :, offsets[k] : offsets[k + 1]] = expected
     gap += gap.T

@@ -14,6 +14,10 @@ from pyvws.errors import InputError, UsageError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
+Bools = NDArray[np.bool_]
+Places = NDArray[np.intp]
+Values = Mapping[str, Floats]
+"""Values (n,) by the name of a column."""
 Arrays = tuple[Floats, ...]
 Data = tuple[Any, ...]  # Arrays and numbers, which a kernel takes in one argument.
 _DRAW_NAMES = ("chain", "draw", "iteration", "sample")

@@ -104,11 +104,9 @@ def built(program: str) -> Path:
     kind = f"cmdstan {cmdstan_version()} {cmdstan_folder()}"
 
     def build(folder: Path) -> None:
-        source = folder / "program.stan"
-        source.write_text(program, encoding="utf-8")
         with _quiet() as cmdstanpy:
             try:
-                program_file = cmdstanpy.compile_stan_file(source)
+                program_file = cmdstanpy.compile_stan_file(folder / "program.stan")
             except (ValueError, RuntimeError, OSError) as error:
                 message = str(error).strip()[-2000:]
                 if _translates(_PLAIN, folder) and not _translates(program, folder):

@@ -24,7 +24,7 @@ import scipy  # Its parts are imported where they are first used, each for half 
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-from pyvws._base.checks import Data, Floats, Ints
+from pyvws._base.checks import Data, Floats, Ints, Places
 from pyvws._base.cores import usable_cores
 from pyvws._base.kernels import kernel_of_kernels
 from pyvws._base.secret_noise import contributed
@@ -81,7 +81,7 @@ def whole_scores(
     high, W = clamp.window[1], window_units(clamp)
     add = _adder(refuse_unclamped(model)[0])
 
-    def sums(pairs: NDArray[np.intp]) -> Scores:
+    def sums(pairs: Places) -> Scores:
         total = np.zeros(len(points), dtype=np.int64)
         for pair in pairs:
             own = cells.part(slice(cell[pair], cell[pair] + 1))
@@ -379,10 +379,8 @@ class GridEngine:
         assert isinstance(model, Regression)
         q = self.drawn(points, scores, S, lambda share: report(_SCORED + (1 - _SCORED) * share))
         own = q[:, q.shape[1] - model.own_entries :]
-        draws, seconds = (
-            {"beta": q[:, :K].copy()} | model.own_draws(own),
-            time.perf_counter() - began,
-        )
+        draws = {"beta": q[:, :K].copy()} | model.own_draws(own)
+        seconds = time.perf_counter() - began
         return Posterior(draws, settings.chains, independent_draws(S), seconds, self.name)
 
     def drawn(
@@ -415,7 +413,7 @@ def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:
 
 def noisy_maximum(
     scores: Scores, draws: int, progress: Callable[[float], None] = lambda _: None
-) -> NDArray[np.intp]:
+) -> Places:
     """Places (S,) of independent draws, with chances proportional to exp(score / 2^24)."""
     measurement = noisy_maximum_measurement()
     values = scores.tolist()

@@ -17,17 +17,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import scipy  # Its parts are imported where they are first used, each for half a second.
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws._base.cores import quietly, share_out, steady_sums
 from pyvws.engines.engine import Progress, failure_remedy
 from pyvws.engines.nuts import NativeEngine
@@ -37,7 +37,6 @@ from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.draws import Posterior, resampled_draws
-from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 # Proposals a draw. A draw is repeated where its weight is above this many times the mean.
@@ -120,11 +119,12 @@ class LaplaceEngine:
 
 
 @dataclass(frozen=True, slots=True)
-class AutoEngine:
+class AutoEngine(NativeEngine):
     """Laplace where it is good, else NUTS; the posterior names the engine that drew.
 
-    NUTS draws where the weights add up to fewer than 25 for each parameter, from a mixture, where
-    no mode is found, and where the approximation's diagnostics find problems: khat above 0.7.
+    NUTS draws a table under one clamp, from a mixture, and where the weights add up to fewer than
+    25 for each parameter. It draws too where no mode is found, and where the approximation's
+    diagnostics find problems: khat above 0.7.
     """
 
     approximate: ClassVar[bool] = True
@@ -142,26 +142,13 @@ class AutoEngine:
         total = target.cells.weight_sums(target.weights).sum()
         fits = _FEW * target.dimension <= total and target.dimension <= _MOST_PARAMETERS
         if fits and not isinstance(target.model, NormalMixture):
-            try:
+            with suppress(ConvergenceError):
                 approximated = LaplaceEngine().sample(target, settings, seed=seed)
-            except ConvergenceError:
-                approximated = None
-            if approximated is not None and not approximated.diagnostics.problems():
-                return approximated
+                if not approximated.diagnostics.problems():
+                    return approximated
         return NativeEngine().sample(
             target, settings, seed=seed, progress=progress, previous=previous
         )
-
-    def sample_table(
-        self,
-        target: JointTarget,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-    ) -> Posterior:
-        """As `TableEngine.sample_table`: a table under one clamp is drawn by NUTS."""
-        return NativeEngine().sample_table(target, settings, seed=seed, progress=progress)
 
 
 def smoothed_weights(log_ratios: Floats) -> tuple[Floats, float]:
@@ -189,7 +176,7 @@ def smoothed_weights(log_ratios: Floats) -> tuple[Floats, float]:
     return weights / weights.sum(), float(khat)
 
 
-def systematic(weights: Floats, S: int, u: float) -> NDArray[np.intp]:
+def systematic(weights: Floats, S: int, u: float) -> Places:
     """S places among weights (P,) of sum 1, in order: each is taken S times its weight, rounded.
 
     `u` in [0, 1) decides which way is rounded; on the average over u the counts are exact. A place

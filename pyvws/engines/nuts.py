@@ -28,10 +28,9 @@ from threading import Timer
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from pyvws._base.checks import Data, Floats
+from pyvws._base.checks import Bools, Data, Floats
 from pyvws._base.cores import steady_sums, usable_cores
 from pyvws.engines import nuts_steps
 from pyvws.engines.compiled_target import DRAW, CompiledTarget, function_list
@@ -210,8 +209,7 @@ class Trial:
         compiled = CompiledTarget(target, sampled_scale(start))
         settings = replace(settings, warmup=_TRIED, draws=_TRIED)
         for stops in (True, False):  # The first one compiles.
-            rng = np.random.default_rng(1)
-            chain = Chain([compiled], [D], settings, rng, jitter=_JITTER)
+            chain = Chain([compiled], [D], settings, np.random.default_rng(1), jitter=_JITTER)
             timer = Timer(_LONGEST_TRIAL, chain.stop)
             chain.stop() if stops else timer.start()
             began = time.thread_time()
@@ -223,7 +221,7 @@ class Trial:
         return cls(started, spent / max(1, slopes), each)
 
 
-def window_ends(warmup: int) -> NDArray[np.bool_]:
+def window_ends(warmup: int) -> Bools:
     """The iterations (warmup,) after which a window of the variances ends, each 1.5 times as long.
 
     The variances take the window before with the one that runs, so the last end leaves room.

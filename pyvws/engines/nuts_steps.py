@@ -18,9 +18,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Data, Floats, Ints
+from pyvws._base.checks import Bools, Data, Floats, Ints
 from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.engines.table_groups import move_groups
 from pyvws.engines.table_rows import move_table, row_terms
@@ -323,7 +322,7 @@ def sample_chain(
     starts: Floats,
     near: Floats,
     M: int,
-    window_ends: NDArray[np.bool_],
+    window_ends: Bools,
     learning: int,
     wanted: float,
     thin: int,

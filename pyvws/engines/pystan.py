@@ -122,8 +122,7 @@ def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]
 
 def predictions(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
     """y_rep (P, n) of a program at draws of it, from the same random numbers for any data."""
-    points = unconstrained(program, data, draws)
-    return densities(program, data, points).written[Y_REP]
+    return densities(program, data, unconstrained(program, data, draws)).written[Y_REP]
 
 
 def pystan_folder() -> Path | None:
@@ -139,10 +138,8 @@ def _module_path(program: str) -> Path:
     kind = f"httpstan {pystan_version()} {pystan_folder()} {sys.version}"
 
     def build(folder: Path) -> None:
-        source = folder / "program.stan"
-        source.write_text(program, encoding="utf-8")
-        words = ["-m", "pyvws.engines._pystan_process", "build", str(source), str(folder)]
-        build_it = bound_command([sys.executable, *words])
+        words = ["-m", "pyvws.engines._pystan_process", "build", f"{folder}/program.stan"]
+        build_it = bound_command([sys.executable, *words, str(folder)])
         done = subprocess.run(build_it, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise InputError.by("stan-rejects-own-program", strip=done.stderr.strip()[-2000:])

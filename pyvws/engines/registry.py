@@ -42,10 +42,7 @@ def check_dp(engine: str | Engine, strict: bool) -> None:
 
 def check_table(engine: str | Engine) -> None:
     """Refuse an engine that cannot sample a table's columns as one target, as its clamp asks."""
-    if isinstance(engine, str):
-        table_engine(_named(engine, 0), engine)
-    else:
-        table_engine(engine, engine.name)
+    table_engine(_kind(engine), engine if isinstance(engine, str) else engine.name)
 
 
 def find_engine(name: str, *, log: Log | None = None) -> Engine:
@@ -54,7 +51,6 @@ def find_engine(name: str, *, log: Log | None = None) -> Engine:
     `log` is called with the console text of Stan, which can hold data values. Raises InputError for
     another name, and MissingDependencyError for one that is not installed.
     """
-    choice(name, "engine", ENGINES)
     if name in STAN_ENGINES:
         return find_stan_engine(name, log=log)
     engine_version(name)

@@ -162,9 +162,7 @@ def _program_file(program: str) -> Path:
     from pyvws.r.bridge import RError, call
 
     def build(folder: Path) -> None:
-        source = folder / "program.stan"
-        source.write_text(program, encoding="utf-8")
-        files = {"source": str(source), "file": str(folder / "program.rds")}
+        files = {"source": str(folder / "program.stan"), "file": str(folder / "program.rds")}
         try:
             call("rstan", "compile_program", files)
         except RError as error:

@@ -80,9 +80,8 @@ class SamplerSettings:
                 )
 
         ends = tuple(finite_number(end, "grid_range") for end in self.grid_range)
-        if len(ends) % 2 or any(
-            low >= high for low, high in zip(ends[::2], ends[1::2], strict=True)
-        ):
+        pairs = zip(ends[::2], ends[1::2], strict=False)
+        if len(ends) % 2 or any(low >= high for low, high in pairs):
             raise InputError.by("grid-range-pairs", grid_range=as_text(self.grid_range))
         steps = tuple(whole_number(number, "grid_steps", least=1) for number in self.grid_steps)
         object.__setattr__(self, "grid_range", ends)

@@ -148,17 +148,17 @@ class StanEngine(ABC):
 
 def shipped_program(model: Model) -> str:
     """Text of the model's program in today's Stan language."""
-    return _text("stan", model)
+    return _text(_resources.folder("stan"), model)
 
 
 def paper_program(model: Model, *, censored: bool = False) -> str:
     """Text of the model's program in the papers' Stan dialect; InputError where there is none."""
-    return _text("r_reference/stan", model, "_censored" if censored else "")
+    folder = _resources.folder("r_reference") / "stan"
+    return _text(folder, model, "_censored" if censored else "")
 
 
-def _text(where: str, model: Model, ending: str = "") -> str:
-    root, _, below = where.partition("/")
-    path = _resources.folder(root) / below / f"{model.name.replace('-', '_')}{ending}.stan"
+def _text(folder: Path, model: Model, ending: str = "") -> str:
+    path = folder / f"{model.name.replace('-', '_')}{ending}.stan"
     if not path.is_file() and not ending:
         raise InputError.by("no-stan-program-of-family", model=model.name)
     if not path.is_file():
@@ -369,8 +369,8 @@ def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Pa
     """The complete folder that holds the program compiled by a `version` of Stan, built unless
     there.
 
-    `build` writes into an empty folder. The folder's mark is written last, so a build that was cut
-    short does not count. Where another process builds the program, this one waits.
+    `build` writes into a folder that has `program.stan`. The folder's mark is written last, so a
+    build that was cut short does not count. Where another process builds it, this one waits.
     """
     key = json.dumps([version, platform.system(), platform.machine(), program])
     folder = cache_folder() / hashlib.sha256(key.encode()).hexdigest()
@@ -383,6 +383,7 @@ def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Pa
         building = folder.with_name(f"{_build_of(folder)}.{os.getpid()}-{secrets.token_hex(4)}")
         try:
             with claimed_folder(building):
+                (building / "program.stan").write_text(program, encoding="utf-8")
                 build(building)
                 _place(building, folder)
         finally:

@@ -20,6 +20,7 @@ from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
 from pyvws.engines.table_rows import (
     TableRows,
+    Window,
     accepted,
     draw_shares,
     gain,
@@ -63,7 +64,7 @@ def move_groups(
     rng: Generator,
     groups: Data,
     units: Arrays,
-    window: tuple[float, float],
+    window: Window,
     z: Floats,
     total: Floats,
     learned: tuple[Floats, Floats],

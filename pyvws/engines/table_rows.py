@@ -21,12 +21,15 @@ from numba.typed import List
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Arrays, Data, Floats, Ints
+from pyvws._base.checks import Arrays, Data, Floats, Ints, Places
 from pyvws._base.kernels import kernel
 from pyvws.models.conditional_table import ConditionalTable, patterns_of, weighted_counts
 from pyvws.models.model import level_places
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.joint_target import DistinctUnits, Entries, JointTarget
+
+Window = tuple[float, float]
+"""The ends between which a clamp leaves a term as it is."""
 
 _RARE = 80.0  # Weighted records of a cell up to which its share moves by itself too.
 _PARTS = 3  # Parts of such a cell's records in the proposals.
@@ -74,7 +77,7 @@ def inside_counts(
     level: Ints,
     times: Floats,
     units: Arrays,
-    window: tuple[float, float],
+    window: Window,
     total: Floats,
     count: Floats,
 ) -> None:
@@ -88,9 +91,7 @@ def inside_counts(
 
 
 @kernel
-def gain(
-    own: Ints, units: Arrays, window: tuple[float, float], total: Floats, after: Floats
-) -> float:
+def gain(own: Ints, units: Arrays, window: Window, total: Floats, after: Floats) -> float:
     """How much the clamped terms of the units of a pattern's entries gain, each unit once."""
     weight, number = units
     low, high = window
@@ -123,7 +124,7 @@ def move_rows(
     prior: float,
     entries: Data,
     units: Arrays,
-    window: tuple[float, float],
+    window: Window,
     total: Floats,
 ) -> int:
     """Move the log shares (P, L) of a column's patterns, each once; returns how many moved.
@@ -200,7 +201,7 @@ def move_cells(
     cells: Data,
     entries: Data,
     units: Arrays,
-    window: tuple[float, float],
+    window: Window,
     total: Floats,
 ) -> int:
     """Move single shares, against all other shares of their pattern; returns how many moved.
@@ -259,13 +260,7 @@ def row_terms(rows: Data, z: Floats, own: Floats) -> None:
 
 @kernel
 def move_table(
-    rng: Generator,
-    rows: Data,
-    units: Arrays,
-    window: tuple[float, float],
-    z: Floats,
-    total: Floats,
-    own: Floats,
+    rng: Generator, rows: Data, units: Arrays, window: Window, z: Floats, total: Floats, own: Floats
 ) -> None:
     """Move a column's log shares z (P L,), and with them the units' sums over all columns and over
     this column alone, `total` and `own` (M,).
@@ -287,7 +282,7 @@ class TableRows:
     column: Conditional
     prior: float
     entries: tuple[NDArray[Any], ...]
-    rare: tuple[NDArray[np.intp], NDArray[np.intp], Floats]
+    rare: tuple[Places, Places, Floats]
 
     @classmethod
     def of(cls, column: Conditional, of_units: Entries, units: DistinctUnits) -> TableRows:
@@ -316,7 +311,7 @@ class TableRows:
         return len(self.column.model.levels)
 
     @property
-    def pattern_of_entry(self) -> NDArray[np.intp]:
+    def pattern_of_entry(self) -> Places:
         """Each entry's pattern, counted from 0."""
         return np.repeat(np.arange(len(self.entries[0]) - 1), np.diff(self.entries[0]))
 

@@ -93,8 +93,7 @@ class UserProgram:
         unread = (self.unread,) if isinstance(self.unread, str) else tuple(self.unread)
         object.__setattr__(self, "unread", unread)
         check_program(self.text, further)
-        strange = sorted(set(unread) - set(parameter_names(self.text)))
-        if strange:
+        if strange := sorted(set(unread) - set(parameter_names(self.text))):
             raise InputError.by("stan-parameter-undeclared", strange=", ".join(strange))
 
     @property
@@ -129,14 +128,12 @@ class UserProgram:
         _check_length("log_lik", log_lik, data["n"])
         if self.predicts:
             _check_length(Y_REP, flat.get(Y_REP, np.empty((0, 0))), data["n"])
-        if engine.name not in CHECKING_ENGINES:
-            return UserFit(log_lik, flat, settings.chains, run.divergences, run.seconds)
-        if not adds_its_log_lik(
-            engine.name, self.text, used, flat, weighted=self.log_lik == "weighted"
-        ):
-            raise InputError.by("stan-target-not-weighted")
-        if self.predicts and reads_records(engine.name, self.text, used, flat):
-            raise InputError.by("y-rep-reads-outcome")
+        if engine.name in CHECKING_ENGINES:
+            run_of, weighted = (engine.name, self.text, used, flat), self.log_lik == "weighted"
+            if not adds_its_log_lik(*run_of, weighted=weighted):
+                raise InputError.by("stan-target-not-weighted")
+            if self.predicts and reads_records(*run_of):
+                raise InputError.by("y-rep-reads-outcome")
         return UserFit(log_lik, flat, settings.chains, run.divergences, run.seconds)
 
 
@@ -236,8 +233,7 @@ def _declarations(body: str) -> list[str]:
     names = []
     for statement in re.sub(r"<[^;]*?>(?= *\w)", " ", body).split(";"):
         first, *more = (part.partition("=")[0] for part in statement.split(","))
-        declared = _DECLARED.fullmatch(re.sub(r"\s+", " ", first))
-        if declared:
+        if declared := _DECLARED.fullmatch(re.sub(r"\s+", " ", first)):
             names += [declared["name"], *(name.strip() for name in more)]
     return names
 

@@ -433,8 +433,7 @@ def mixture_scale(centre: Floats, H: Floats, b: Floats) -> SampledScale:
         return z
 
     offset = seen(centre)
-    data = offset, H, pull, large
-    kernels = _restore_mixture, _pull_back_mixture
+    kernels, data = (_restore_mixture, _pull_back_mixture), (offset, H, pull, large)
     return SampledScale(kernels, data, lambda q: seen(q) - offset)
 
 

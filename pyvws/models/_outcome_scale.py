@@ -166,8 +166,7 @@ def known_range(given: Iterable[float]) -> tuple[float, float]:
 def check_within(outcome: Floats, column: str, known: tuple[float, float], model: str) -> None:
     """Raise InputError, with their count, for outcomes (N,) outside the range."""
     low, high = known
-    outside = int(((outcome < low) | (outcome > high)).sum())
-    if outside:
+    if outside := int(((outcome < low) | (outcome > high)).sum()):
         raise InputError.by(
             "values-outside-range", column=column, outside=outside, low=low, high=high, model=model
         )

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv, betaln
 
-from pyvws._base.checks import Arrays, Floats, Ints, distinct_labels, positive, same_length
+from pyvws._base.checks import Arrays, Floats, Ints, Places, distinct_labels, positive, same_length
 from pyvws._base.kernels import kernel
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
@@ -237,8 +237,7 @@ class ConditionalTable(Family):
         return draws["log_theta"][:, patterns_of(cells), level_places(cells)]
 
     def log_shares(self, draw: Draws, design: Floats) -> Floats:
-        shares: Floats = draw["log_theta"][0][design[:, 0].astype(np.intp)]
-        return shares
+        return np.asarray(draw["log_theta"][0][design[:, 0].astype(np.intp)])
 
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
@@ -254,6 +253,6 @@ class ConditionalTable(Family):
         return np.clip(place - pattern * L, 0.0, L - 1.0) + 1.0
 
 
-def patterns_of(cells: Cells) -> NDArray[np.intp]:
+def patterns_of(cells: Cells) -> Places:
     """Each cell's pattern, counted from 0."""
     return cells.rows[cells.row_of_cell, 0].astype(np.intp)

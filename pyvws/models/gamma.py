@@ -118,8 +118,7 @@ class Gamma(Regression, kernels=(_log_density, _cell_terms, _records)):
         return OutcomeScale().caveats
 
     def prepare(self, outcome: Floats, column: str) -> Gamma:
-        not_positive = int((outcome <= 0).sum())
-        if not_positive:
+        if not_positive := int((outcome <= 0).sum()):
             raise InputError.by("gamma-values-too-low", column=column, not_positive=not_positive)
         return self
 

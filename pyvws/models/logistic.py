@@ -75,17 +75,13 @@ class Logistic(Regression, kernels=(_log_density, _cell_terms, _records)):
     categorical: ClassVar[bool] = True
 
     def prepare(self, outcome: Floats, column: str) -> Logistic:
-        other = int(((outcome != 0.0) & (outcome != 1.0)).sum())
-        if other:
+        if other := int(((outcome != 0.0) & (outcome != 1.0)).sum()):
             raise InputError.by("logistic-values", column=column, other=other)
         return self
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         _, ones, zeros = row_totals(cells, weights, cells.outcome, 1.0 - cells.outcome)
         return cells.rows, ones, zeros
-
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return (cells.outcome,)
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         rows, ones, zeros = self.density_data(cells, weights)

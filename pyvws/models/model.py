@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.tables.design.cells import Cells
@@ -325,6 +324,6 @@ class Family:
         return q
 
 
-def level_places(cells: Cells) -> NDArray[np.intp]:
+def level_places(cells: Cells) -> Places:
     """The level of each cell (C,), counted from 0, of an outcome of codes from 1 on."""
     return cells.outcome.astype(np.intp) - 1

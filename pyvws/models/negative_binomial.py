@@ -128,8 +128,7 @@ class NegativeBinomial(Regression, kernels=(_log_density, _cell_terms, _records)
         return self
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
-        sums = row_sums(cells, weights)
-        return cells.rows, *sums, cells.values, value_sums(cells, weights)
+        return cells.rows, *row_sums(cells, weights), cells.values, value_sums(cells, weights)
 
     def saturated(self, cells: Cells) -> Floats:
         """log Poisson(y | y), which is the limit of phi without end."""

@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
-from pyvws._base.checks import Floats, distinct_labels, positive
+from pyvws._base.checks import Floats, Places, distinct_labels, positive
 from pyvws._base.cores import steady_sums
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -211,15 +210,13 @@ class Nominal(Family):
         return log_lik
 
     def log_shares(self, draw: Draws, design: Floats) -> Floats:
-        others = linear_predictor(draw["beta"][0], design)
-        eta = np.vstack([np.zeros(len(design)), others]).T
+        eta = np.vstack([np.zeros(len(design)), linear_predictor(draw["beta"][0], design)]).T
         return np.asarray(eta - logsumexp(eta, axis=1, keepdims=True))
 
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:
-        others = linear_predictor(draw["beta"][0], design)
-        eta = np.vstack([np.zeros(len(design)), others])
+        eta = np.vstack([np.zeros(len(design)), linear_predictor(draw["beta"][0], design)])
         below = np.cumsum(np.exp(eta - eta.max(axis=0)), axis=0)
         return 1.0 + (below[:-1] <= rng.random(len(design)) * below[-1]).sum(axis=0)
 
@@ -231,7 +228,7 @@ def _by_row_and_level(cells: Cells, weights: Floats, L: int) -> Floats:
     return np.asarray(sums, dtype=np.float64).reshape(-1, L)
 
 
-def _halves(X: Floats) -> tuple[Floats, list[NDArray[np.intp]]]:
+def _halves(X: Floats) -> tuple[Floats, list[Places]]:
     """Half rows (H, K), and the places (R,) of the two whose sum each row of X (R, K) is.
 
     One half has the first columns, and the other the rest, so that there are few halves.

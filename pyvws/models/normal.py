@@ -123,9 +123,6 @@ class Normal(scales.Scaled, Regression, kernels=(_log_density, _cell_terms, _rec
         """log N(v | v, smallest_sd)."""
         return scales.highest_normal(cells, self.smallest_sd)
 
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return (cells.outcome,)
-
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
         return eta, draws["sigma"], np.log(draws["sigma"])
 
@@ -149,8 +146,7 @@ class Normal(scales.Scaled, Regression, kernels=(_log_density, _cell_terms, _rec
         return Start(rough.centre, np.asarray(rough.information) / variance)
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
-        drawn = eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta))
-        return self.measured.decode(drawn)
+        return self.measured.decode(eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta)))
 
 
 class _Moments(NamedTuple):

@@ -32,7 +32,7 @@ from pyvws.models.priors import (
     constrain_scales,
     log_sech_squared,
     pull_back_factor,
-    unconstrain_coefficients,
+    unconstrain_scales,
 )
 from pyvws.models.regression import linear, linear_predictor
 from pyvws.tables.design.cells import Cells
@@ -401,8 +401,7 @@ class NormalMixture(scales.Scaled, Family):
         centre[scale : scale + K] = np.log(s)
         above = np.maximum(rough.sigma - self.smallest_sd, 0.02 * rough.sigma)
         centre[first : first + C] = np.log(above)
-        total = max(float(rough.weight.sum()), 1.0)
-        sizes = np.where(used, rough.weight, _EMPTY) / total
+        sizes = np.where(used, rough.weight, _EMPTY) / max(float(rough.weight.sum()), 1.0)
         centre[first + C : -1] = np.log(sizes)
         centre[-1] = math.log(self.gamma_shape / self.gamma_rate)
         return Start(centre, scale=mixture_scale(centre, rough.information, rough.beta))
@@ -428,12 +427,11 @@ class NormalMixture(scales.Scaled, Family):
     def unconstrain(self, draws: Draws) -> Floats:
         S = len(draws["concentration"])
         K = draws["raw_beta"].shape[2]
-        shared = {name: draws[name] for name in ("sigma_beta", "L_beta")}
         with np.errstate(divide="ignore"):
             return np.column_stack(
                 [
                     draws["raw_beta"].reshape(S, -1),
-                    unconstrain_coefficients({"beta": np.empty((S, 0)), **shared}).reshape(S, -1),
+                    unconstrain_scales(draws),
                     np.log(draws["sigma"] - self.smallest_sd),
                     draws["log_size"],
                     np.log(draws["concentration"]),

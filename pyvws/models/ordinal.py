@@ -205,12 +205,10 @@ class Ordinal(Regression, kernels=(_log_density, _cell_terms, _records)):
 
     def prepare(self, outcome: Floats, column: str) -> Ordinal:
         if self.levels and not self.from_data:
-            other = int((~np.isin(outcome, self.levels)).sum())
-            if other:
+            if other := int((~np.isin(outcome, self.levels)).sum()):
                 raise InputError.by("values-no-level", column=column, other=other)
             return self
-        fractional = int((outcome != np.floor(outcome)).sum())
-        if fractional:
+        if fractional := int((outcome != np.floor(outcome)).sum()):
             raise InputError.by("levels-with-fraction", column=column, fractional=fractional)
         distinct = np.unique(outcome)
         if not 2 <= len(distinct) <= _MOST_LEVELS:

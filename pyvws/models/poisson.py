@@ -33,11 +33,9 @@ _LARGEST_MEAN: Final = 1e15
 
 def check_counts(outcome: Floats, column: str, *, model: str) -> None:
     """Raise InputError unless every outcome is a whole number of at least 0."""
-    negative = int((outcome < 0).sum())
-    if negative:
+    if negative := int((outcome < 0).sum()):
         raise InputError.by("counts-negative", column=column, negative=negative, model=model)
-    fractional = int((outcome != np.floor(outcome)).sum())
-    if fractional:
+    if fractional := int((outcome != np.floor(outcome)).sum()):
         raise InputError.by(
             "counts-with-fraction", column=column, fractional=fractional, model=model
         )

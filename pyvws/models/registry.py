@@ -52,8 +52,7 @@ def find_model(model: str | Model, **settings: Any) -> Model:
     family = MODELS[choice(model.replace("_", "-"), "model", tuple(MODELS))]
     given = {key: value for key, value in settings.items() if value is not None}
     takes = model_settings(family)
-    unused = sorted(set(given) - set(takes))
-    if unused:
+    if unused := sorted(set(given) - set(takes)):
         raise InputError.by(
             "model-unknown-setting",
             family=family.name,
@@ -128,7 +127,7 @@ def is_wide(
     column = schema.columns[name]
     if design is None or column.model != "nominal" or "coefficient_sd" in column.settings:
         return False
-    return design is not None and len(schema.synthesized) > 1 and len(design.names) > _FEW
+    return len(schema.synthesized) > 1 and len(design.names) > _FEW
 
 
 def first_code(model: Model) -> float:

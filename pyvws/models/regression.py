@@ -13,10 +13,9 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from pyvws._base.checks import Arrays, Data, Floats, Ints
+from pyvws._base.checks import Arrays, Data, Floats, Ints, Places
 from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.models.model import Draws, Family, Start
 from pyvws.models.priors import (
@@ -120,7 +119,7 @@ def value_sums(cells: Cells, weights: Floats) -> Floats:
     return _grouped(cells.value_of_cell, cells.weight_sums(weights), len(cells.values))
 
 
-def _grouped(group: NDArray[np.intp], weights: Floats, groups: int) -> Floats:
+def _grouped(group: Places, weights: Floats, groups: int) -> Floats:
     return np.asarray(np.bincount(group, weights=weights, minlength=groups), dtype=np.float64)
 
 
@@ -246,6 +245,9 @@ class Regression(Family, ABC):
 
     def slope_width(self, K: int) -> int:
         return self.own_entries
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return (cells.outcome,)
 
     def dimension(self, K: int) -> int:
         return coefficient_dimension(K) + self.own_entries

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws._base.phrase import Phrase
 from pyvws.models.model import Draws, Model
 from pyvws.tables.design.cells import Cells, Records
@@ -33,13 +32,13 @@ class Conditional:
     column: str
     model: Model
     cells: Cells
-    records: NDArray[np.intp] | None = None
+    records: Places | None = None
 
     def own(self, values: Floats) -> Floats:
         """The entries of the table's (N, ...) that are of the column's records."""
         return values if self.records is None else values[self.records]
 
-    def places(self, records: int) -> NDArray[np.intp]:
+    def places(self, records: int) -> Places:
         """Each of N records' cell, -1 for a record without a term, (N,)."""
         if self.records is None:
             return self.cells.cell_of_record
@@ -56,16 +55,16 @@ class Finishing(Protocol):
     def rounded(self, drawn: Floats) -> Floats:
         """Drawn values (n,) at the column's decimals."""
 
-    def refused(self, drawn: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    def refused(self, drawn: Floats, values: Values) -> Bools:
         """Which drawn values (n,) the family has to draw again."""
 
-    def left(self, values: Mapping[str, Floats]) -> NDArray[np.bool_] | None:
+    def left(self, values: Values) -> Bools | None:
         """Which of the family's levels (n, L) may be drawn; None for all."""
 
-    def settled(self, drawn: Floats, values: Mapping[str, Floats]) -> Floats:
+    def settled(self, drawn: Floats, values: Values) -> Floats:
         """Drawn values (n,), with those that a rule or another part of the column fixes."""
 
-    def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    def broken(self, values: Values) -> Bools:
         """Which rows (n,) break a rule of the column, whose own settled value they have."""
 
 
@@ -85,14 +84,14 @@ class DrawnColumn:
     column: str
     model: Model | None
     design: Floats
-    coded: Callable[[Mapping[str, Floats]], Floats] | None = None
+    coded: Callable[[Values], Floats] | None = None
     first: float = 0.0
     seen: Floats | None = None
     finish: Finishing | None = None
-    rows: NDArray[np.intp] | None = None
-    ends: Callable[[Mapping[str, Floats]], Floats] | None = None
+    rows: Places | None = None
+    ends: Callable[[Values], Floats] | None = None
 
-    def design_rows(self, records: RowNumbers | slice, values: Mapping[str, Floats]) -> Floats:
+    def design_rows(self, records: RowNumbers | slice, values: Values) -> Floats:
         """The design rows (n, K) of the `records`, or of the predictors' `values` (n,)."""
         if self.coded is not None:
             return self.coded(values)
@@ -118,8 +117,8 @@ class TableCells(Records):
     """
 
     columns: tuple[Conditional, ...]
-    places: NDArray[np.intp]
-    cell_of_record: NDArray[np.intp]
+    places: Places
+    cell_of_record: Places
     multiplicity: Floats | None = None
 
     @classmethod
@@ -145,7 +144,7 @@ class TableCells(Records):
         """The distinct design rows of the column that has the widest design."""
         return max((column.cells.rows for column in self.columns), key=lambda rows: rows.shape[1])
 
-    def part(self, places: slice | NDArray[np.intp]) -> TableCells:
+    def part(self, places: slice | Places) -> TableCells:
         """Distinct records at some places, each as one record."""
         kept = self.places[places]
         return TableCells(self.columns, kept, np.arange(len(kept)))
@@ -191,9 +190,8 @@ class TableModel:
     @property
     def remedy(self) -> str:
         """The families' remedies, each once."""
-        return " ".join(
-            dict.fromkeys(filter(None, (column.model.remedy for column in self.columns)))
-        )
+        remedies = (column.model.remedy for column in self.columns)
+        return " ".join(dict.fromkeys(filter(None, remedies)))
 
     def log_likelihood(self, draws: Draws, cells: TableCells) -> Floats:
         """sum_k l_ik of each distinct record at each joint draw, shape (S, C), in nats."""

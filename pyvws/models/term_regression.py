@@ -43,14 +43,11 @@ class TermRegression(Regression):
 
     def __init_subclass__(cls) -> None:
         if "term" in vars(cls):
-            records, cell_terms, log_density = map(staticmethod, _kernels(cls.term))
-            cls.records, cls.cell_terms, cls.log_density = records, cell_terms, log_density
+            own = map(staticmethod, _kernels(cls.term))
+            cls.records, cls.cell_terms, cls.log_density = own
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         return cells.rows, cells.row_of_cell, cells.outcome, cells.weight_sums(weights)
-
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return (cells.outcome,)
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         no_extra = np.empty((cells.n_cells, 0))

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
-import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws.models.registry import family_of
 from pyvws.plan.by_schema import SchemaPlan, decoder, levels_of
 from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
 from pyvws.tables.design.public import pattern_design
-from pyvws.tables.files.frame import HasColumns, check_columns
+from pyvws.tables.files.frame import Frame, HasColumns, check_columns
 from pyvws.tables.schema.parts import UnitsDrawn
 from pyvws.tables.schema.write_values import released_type
 
@@ -27,7 +25,7 @@ class CellCounter(Protocol):
     def refuse(self) -> None:
         """Raise InputError for what cannot be counted."""
 
-    def read(self, frame: nw.DataFrame[Any], units: NDArray[np.intp] | None) -> InCells:
+    def read(self, frame: Frame, units: Places | None) -> InCells:
         """The records of a table, or of `units` (N,) of its rows."""
 
 
@@ -53,11 +51,7 @@ class CountsPlan(SchemaPlan):
         return self
 
     def coded(
-        self,
-        frame: nw.DataFrame[Any],
-        counts: Floats | None,
-        units: NDArray[np.intp] | None,
-        by_schema: Collection[str],
+        self, frame: Frame, counts: Floats | None, units: Places | None, by_schema: Collection[str]
     ) -> CodedTable:
         """The records in cells; no refusal follows from them."""
         schema, members, drawn = self.schema, self.schema.members, None

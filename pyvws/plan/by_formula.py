@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self, cast
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws.errors import InputError
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model
@@ -28,6 +27,7 @@ from pyvws.plan.coded import (
 from pyvws.plan.plan import Plan, PlannedConditional
 from pyvws.tables.design.model_matrix import make_design, recoded_design
 from pyvws.tables.files.frame import (
+    Frame,
     HasColumns,
     OutcomeKind,
     outcome_column,
@@ -124,7 +124,7 @@ class FormulaPlan(Plan):
         named: Plan = self.run.checked(plan.named(table))
         return named
 
-    def designed(self, frame: nw.DataFrame[Any]) -> Plan:
+    def designed(self, frame: Frame) -> Plan:
         if self.entries is not None:
             return self._by_schema(frame)
         design = make_design(frame, self.formula, outcome=self.outcome)
@@ -134,7 +134,7 @@ class FormulaPlan(Plan):
         designed: Plan = self.run.checked(plan)
         return designed
 
-    def _by_schema(self, frame: nw.DataFrame[Any]) -> Plan:
+    def _by_schema(self, frame: Frame) -> Plan:
         """The plan by a schema that takes levels and ranges of public columns from the table.
 
         That tells nothing, since they are released as they are.
@@ -142,8 +142,7 @@ class FormulaPlan(Plan):
         column = cast(Column, self.entries)
         rules = {name for rule in column.rules for name in rule.columns}
         reads = {*self.predictors, *rules} - {self.outcome}
-        hidden = sorted(reads - self.unchanged)
-        if hidden:
+        if hidden := sorted(reads - self.unchanged):
             raise InputError.by("rule-of-unreleased-column", hidden=hidden[0])
         plain_columns(frame, sorted(reads), role="formula")  # Refuses missing values.
         columns = {
@@ -152,20 +151,14 @@ class FormulaPlan(Plan):
             if name in self.unchanged
         }
         schema = Schema({**columns, self.outcome: column}, unit=self.unit)
-        usual = {
-            entry.name: entry.default for entry in fields(self.run) if entry.name in _BY_SCHEMA
-        }
-        written = {**usual, "schema": schema}
+        own = (entry for entry in fields(self.run) if entry.name in _BY_SCHEMA)
+        written = {**{entry.name: entry.default for entry in own}, "schema": schema}
         plan = replace(SchemaPlan.of(self.run, schema), header=self.header, written=written)
         checked: Plan = self.run.checked(plan)
         return checked
 
     def coded(
-        self,
-        frame: nw.DataFrame[Any],
-        counts: Floats | None,
-        units: NDArray[np.intp] | None,
-        by_schema: Collection[str],
+        self, frame: Frame, counts: Floats | None, units: Places | None, by_schema: Collection[str]
     ) -> CodedTable:
         name, mechanism = self.outcome, self.run.mechanism
         (planned,) = self.conditionals
@@ -202,7 +195,7 @@ class FormulaPlan(Plan):
             records=records,
         )
 
-        def written(values: Mapping[str, Floats], backend: Any) -> nw.Series[Any]:
+        def written(values: Values, backend: Any) -> nw.Series[Any]:
             drawn = np.rint(values[name]) if rounded else values[name]
             return outcome_series(name, drawn, kind, backend=backend)
 
@@ -221,7 +214,7 @@ class FormulaPlan(Plan):
 
     def _values(
         self,
-        frame: nw.DataFrame[Any],
+        frame: Frame,
         counts: Floats | None = None,
         like: nw.Series[Any] | None = None,
         *,
@@ -244,7 +237,7 @@ class FormulaPlan(Plan):
         levels = coded_column(frame, self.outcome, labels, role="outcome", **given)
         return levels.codes, levels
 
-    def _known(self, y: Floats, *, modelled: bool) -> tuple[Floats, NDArray[np.bool_]]:
+    def _known(self, y: Floats, *, modelled: bool) -> tuple[Floats, Bools]:
         """The outcome (N,), and which values count; a histogram gets NaN for the others."""
         if not modelled:
             return y, np.isfinite(y)
@@ -254,9 +247,7 @@ class FormulaPlan(Plan):
         known[known] = admitted(model, own, self.outcome)
         return np.where(known, y, y[known][0] if known.any() else 1.0), known
 
-    def beside(
-        self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
-    ) -> Beside:
+    def beside(self, public: Frame, frame: Frame, coded: CodedTable) -> Beside:
         theirs, _ = self._values(public)
         theirs = np.rint(theirs) if self.run.round else theirs
         y = coded.outcomes[0].y
@@ -305,7 +296,7 @@ def _public(values: nw.Series[Any]) -> Column:
     return Column(role="public", levels=tuple(sorted(distinct(values)[1])))
 
 
-def _coded_predictors(frame: nw.DataFrame[Any], names: tuple[str, ...]) -> dict[str, Floats]:
+def _coded_predictors(frame: Frame, names: tuple[str, ...]) -> dict[str, Floats]:
     """The numbers (N,) of predictors, or the places of their values among the sorted ones."""
     import pandas as pd
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.models.conditional_table import ConditionalTable
@@ -30,7 +29,7 @@ from pyvws.plan.coded import (
 from pyvws.plan.plan import Plan, PlannedConditional
 from pyvws.tables.design.cells import distinct_rows
 from pyvws.tables.design.public import public_design
-from pyvws.tables.files.frame import HasColumns, OutcomeKind
+from pyvws.tables.files.frame import Frame, HasColumns, OutcomeKind
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.parts import (
@@ -122,11 +121,8 @@ class SchemaPlan(Plan):
     def caveats(self) -> tuple[Phrase, ...]:
         """Those of any plan, public sizes, and likelihoods without a normaliser for bounds."""
         between = [planned.name for planned in self.conditionals if self._between(planned)]
-        bounded = [
-            name
-            for name in self.schema.synthesized
-            if name not in between and self._is_bounded(name)
-        ]
+        drawn = (name for name in self.schema.synthesized if name not in between)
+        bounded = list(filter(self._is_bounded, drawn))
         named = [Phrase("record-bounds", {"columns": ", ".join(map(repr, bounded))})]
         sizes = [Phrase("public-sizes")] if self.members and self.members.size_shares else []
         return (*super(SchemaPlan, self).caveats, *(named if bounded else ()), *sizes)
@@ -150,15 +146,11 @@ class SchemaPlan(Plan):
     def on(self, table: HasColumns) -> Plan:
         return self.named(table)
 
-    def designed(self, frame: nw.DataFrame[Any]) -> Plan:
+    def designed(self, frame: Frame) -> Plan:
         return self
 
     def coded(
-        self,
-        frame: nw.DataFrame[Any],
-        counts: Floats | None,
-        units: NDArray[np.intp] | None,
-        by_schema: Collection[str],
+        self, frame: Frame, counts: Floats | None, units: Places | None, by_schema: Collection[str]
     ) -> CodedTable:
         schema = self.schema
         unknown: Unknown | None = {} if self.refuses_no_record else None
@@ -223,7 +215,7 @@ class SchemaPlan(Plan):
     def _variables(
         self,
         name: str,
-        values: Mapping[str, Floats],
+        values: Values,
         terms: Follows,
         counts: Floats | None,
         unknown: Unknown | None,
@@ -262,12 +254,8 @@ class SchemaPlan(Plan):
         return variables
 
     def _ends_of(
-        self,
-        planned: PlannedConditional,
-        y: Floats,
-        values: Mapping[str, Floats],
-        has: NDArray[np.bool_],
-    ) -> tuple[NDArray[np.bool_], Floats | None, Callable[[Mapping[str, Floats]], Floats] | None]:
+        self, planned: PlannedConditional, y: Floats, values: Values, has: Bools
+    ) -> tuple[Bools, Floats | None, Callable[[Values], Floats] | None]:
         """Which records (N,) have a term, their encoded ends, and what makes ends of values.
 
         A record whose ends leave a single number has no term: nothing is left to draw. Nor has one
@@ -278,7 +266,7 @@ class SchemaPlan(Plan):
             return has, None, None
         family = planned.family
 
-        def ends_of(values: Mapping[str, Floats]) -> Floats:
+        def ends_of(values: Values) -> Floats:
             return family.encode(finish.ends(values))
 
         ends, kept = ends_of(values), has.copy()
@@ -290,8 +278,8 @@ class SchemaPlan(Plan):
         self,
         planned: PlannedConditional,
         y: Floats,
-        values: Mapping[str, Floats],
-        has: NDArray[np.bool_],
+        values: Values,
+        has: Bools,
         counts: Floats | None,
         between: Sequence[Any],
     ) -> OutcomeColumn:
@@ -321,9 +309,7 @@ class SchemaPlan(Plan):
             ends=between[1],
         )
 
-    def beside(
-        self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
-    ) -> Beside:
+    def beside(self, public: Frame, frame: Frame, coded: CodedTable) -> Beside:
         """The schema codes both, so the public records have every level that the table has."""
         (conditional,) = self.conditionals
         first, ours = first_code(conditional.family), coded.values
@@ -343,12 +329,8 @@ class SchemaPlan(Plan):
 
 
 def _first_members(
-    schema: Schema,
-    values: Mapping[str, Floats],
-    units: NDArray[np.intp],
-    counts: Floats | None,
-    unknown: Unknown | None,
-) -> NDArray[np.bool_]:
+    schema: Schema, values: Values, units: Places, counts: Floats | None, unknown: Unknown | None
+) -> Bools:
     """Whether a record (N,) is the first of its unit, whose columns count once.
 
     Raises InputError where a column of the unit differs between its records. Where `unknown` is
@@ -370,7 +352,7 @@ def _first_members(
     return place == 0
 
 
-def _any_of(unknown: Unknown | None, names: Sequence[str]) -> NDArray[np.bool_] | None:
+def _any_of(unknown: Unknown | None, names: Sequence[str]) -> Bools | None:
     """Which records (N,) have an unknown value in one of the columns; None where none has."""
     masks = [unknown[name] for name in names if unknown and name in unknown]
     hidden = np.logical_or.reduce(masks) if masks else None
@@ -387,7 +369,7 @@ def levels_of(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
 
 def decoder(
     schema: Schema, name: str, like: nw.Series[Any], *, rounded: bool = False
-) -> Callable[[Mapping[str, Floats], Any], nw.Series[Any]]:
+) -> Callable[[Values, Any], nw.Series[Any]]:
     """Makes synthetic values of a column the table's own kind, which the backend agrees with."""
     return lambda values, _backend: schema.decoded(
         name,

@@ -9,9 +9,8 @@ from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws.errors import DisclosureWarning, InputError
 from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
@@ -45,14 +44,14 @@ class OutcomeColumn:
     design: Floats
     terms: tuple[str, ...]
     predictors: tuple[str, ...]
-    coded: Callable[[Mapping[str, Floats]], Floats] | None = None
+    coded: Callable[[Values], Floats] | None = None
     first: float = 0.0
     finish: Finishing | None = None
     categorical: bool = False
-    records: NDArray[np.intp] | None = None
-    rows: NDArray[np.intp] | None = None
+    records: Places | None = None
+    rows: Places | None = None
     bounded: Floats | None = None
-    ends: Callable[[Mapping[str, Floats]], Floats] | None = None
+    ends: Callable[[Values], Floats] | None = None
 
     @property
     def encoded(self) -> Floats:
@@ -103,9 +102,9 @@ class ReleasedColumn:
 
     y: Floats
     kind: OutcomeKind
-    written: Callable[[Mapping[str, Floats], Any], nw.Series[Any]]
+    written: Callable[[Values, Any], nw.Series[Any]]
     breaking: int = 0
-    keeping: NDArray[np.bool_] | None = None
+    keeping: Bools | None = None
     days_since: str | None = None
     unknown: int = 0
 
@@ -119,7 +118,7 @@ class InCells(Protocol):
     """Records in public cells, and the values (N,) of the columns that are counted."""
 
     @property
-    def values(self) -> Mapping[str, Floats]: ...
+    def values(self) -> Values: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +138,8 @@ class CodedTable:
     outcomes: tuple[OutcomeColumn, ...]
     drawn: tuple[DrawnColumn, ...]
     synthesized: Mapping[str, ReleasedColumn]
-    public: Mapping[str, Floats]
-    values: Mapping[str, Floats] = field(default_factory=dict)
+    public: Values
+    values: Values = field(default_factory=dict)
     ids: Mapping[str, Callable[[Any, Any], nw.Series[Any]]] = field(default_factory=dict)
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     members: UnitsDrawn | None = None
@@ -162,7 +161,7 @@ class Beside:
     design: Floats
     y: Floats
     own: Floats
-    known: NDArray[np.bool_]
+    known: Bools
 
 
 def prepared(model: Model, y: Floats, name: str, counts: Floats | None) -> Model:
@@ -175,7 +174,7 @@ def prepared(model: Model, y: Floats, name: str, counts: Floats | None) -> Model
         raise
 
 
-def admitted(model: Model, y: Floats, name: str) -> NDArray[np.bool_]:
+def admitted(model: Model, y: Floats, name: str) -> Bools:
     """Which outcomes (N,) the family can have, each by itself.
 
     A family refuses outcomes together, so the distinct ones are halved until it takes them.

@@ -11,13 +11,6 @@ from pyvws.plan.plan import Plan
 from pyvws.plan.refusal import Conditions, refuse
 from pyvws.tables.schema.schema import Schema
 
-
-def _weights_change(run: Any) -> str:
-    """The settings that change the one weight of a record, where weights are by column."""
-    given = [name for name in ("reweight", "downscale", "epsilon") if getattr(run, name)]
-    return ", ".join(given) if run.facts.by_column else ""
-
-
 OF_OUTCOME: Final[Conditions] = {
     "by-column-alone": lambda run: run.facts.by_column,
     "counts-without-schema": lambda run: run.facts.takes_table,
@@ -28,7 +21,11 @@ OF_OUTCOME: Final[Conditions] = {
 """Of settings without a schema, before there is a plan."""
 
 OF_SCHEMA: Final[Conditions] = {
-    "by-column-weights": _weights_change,
+    "by-column-weights": lambda run: ", ".join(
+        name
+        for name in ("reweight", "downscale", "epsilon")  # They change a record's one weight.
+        if run.facts.by_column and getattr(run, name)
+    ),
     "schema-kind": lambda run: not isinstance(run.schema, Schema),
     "schema-beside-formula": lambda run: ", ".join(run.of_one_outcome),
 }

@@ -7,16 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-import narwhals as nw
-import numpy as np
-from numpy.typing import NDArray
-
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws._base.phrase import Phrase
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.plan.coded import Beside, CodedTable
-from pyvws.tables.files.frame import HasColumns, check_columns
+from pyvws.tables.files.frame import Frame, HasColumns, check_columns
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 
@@ -292,21 +288,15 @@ class Plan(ABC):
         """The plan of a run on a table with these columns."""
 
     @abstractmethod
-    def designed(self, frame: nw.DataFrame[Any]) -> Plan:
+    def designed(self, frame: Frame) -> Plan:
         """The plan with the design of each conditional, from the table's public columns."""
 
     @abstractmethod
     def coded(
-        self,
-        frame: nw.DataFrame[Any],
-        counts: Floats | None,
-        units: NDArray[np.intp] | None,
-        by_schema: Collection[str],
+        self, frame: Frame, counts: Floats | None, units: Places | None, by_schema: Collection[str]
     ) -> CodedTable:
         """The columns of a table as numbers, and the outcomes of each conditional."""
 
     @abstractmethod
-    def beside(
-        self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
-    ) -> Beside:
+    def beside(self, public: Frame, frame: Frame, coded: CodedTable) -> Beside:
         """Public records, and the table's in their coding."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places
 from pyvws._base.secret_noise import secret_keys
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
 from pyvws.tables.files.frame import (
+    Frame,
     numeric_column,
     plain_columns,
     unit_codes,
@@ -36,15 +35,11 @@ class ReadRoles:
     known: list[Any]
     weights: Floats | None
     exponents: Floats | None
-    units: NDArray[np.intp] | None
+    units: Places | None
 
 
 def read_roles(
-    frame: nw.DataFrame[Any],
-    plan: Plan,
-    written: nw.DataFrame[Any],
-    counts: Floats | None,
-    kinds: NDArray[np.intp] | None,
+    frame: Frame, plan: Plan, written: Frame, counts: Floats | None, kinds: Places | None
 ) -> ReadRoles:
     """The columns with a role; InputError for values that the role cannot have.
 
@@ -78,7 +73,7 @@ def read_roles(
     )
 
 
-def within_cap(units: NDArray[np.intp], cap: int) -> NDArray[np.bool_]:
+def within_cap(units: Places, cap: int) -> Bools:
     """Which records (N,) count: `cap` of each of the units (N,), each choice as probable.
 
     Fresh secret keys choose, so what other units keep is independent of a unit that is added.

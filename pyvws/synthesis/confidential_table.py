@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoFrame
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places, Values
 from pyvws.errors import InputError
 from pyvws.plan.coded import CodedTable
 from pyvws.plan.plan import Plan
@@ -20,6 +19,7 @@ from pyvws.plan.reading import read_roles, within_cap
 from pyvws.synthesis.reference import Reference, read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.frame import (
+    Frame,
     OutcomeKind,
     narwhal_view,
     open_frame,
@@ -48,7 +48,7 @@ class ConfidentialTable(CodedTable):
     implementation: Any
     weights: Floats | None = None
     reference: Reference | None = None
-    units: NDArray[np.intp] | None = None
+    units: Places | None = None
     exponents: Floats | None = None
     counts: Floats | None = None
 
@@ -60,8 +60,7 @@ class ConfidentialTable(CodedTable):
     @property
     def unchanged(self) -> tuple[str, ...]:
         """The columns that are released as they are."""
-        synthetic = {*self.synthesized, *self.ids}
-        return tuple(name for name in self.released if name not in synthetic)
+        return tuple(self.plan.public)
 
     @property
     def sought(self) -> dict[str, tuple[Floats, OutcomeKind]]:
@@ -71,9 +70,7 @@ class ConfidentialTable(CodedTable):
     @property
     def breaking(self) -> dict[str, int]:
         """The number of records that break a rule, of each column where there are any."""
-        breaking = {
-            name: column.breaking for name, column in self.synthesized.items() if column.breaking
-        }
+        breaking = {name: own.breaking for name, own in self.synthesized.items() if own.breaking}
         if self.members is not None and self.members.impossible:
             breaking["members"] = self.members.impossible
         return breaking
@@ -84,16 +81,14 @@ class ConfidentialTable(CodedTable):
         return {name: own.unknown for name, own in self.synthesized.items() if own.unknown}
 
     def written(
-        self, values: Mapping[str, Floats], backend: nw.Implementation, *, first: int = 1
+        self, values: Values, backend: nw.Implementation, *, first: int = 1
     ) -> list[nw.Series[Any]]:
         """The synthesized columns as they are released, of synthetic values by column.
 
         New ids go with them: those among the values, or else from the number `first` on.
         """
-        columns = {
-            name: column for name, column in self.synthesized.items() if name in self.released
-        }
-        series = [column.written(values, backend) for column in columns.values()]
+        columns = (own for name, own in self.synthesized.items() if name in self.released)
+        series = [column.written(values, backend) for column in columns]
         rows = np.arange(first, first + len(series[0]))
         numbers = {name: values.get(name, rows) for name in self.ids}
         return [*series, *(self.ids[name](own, backend) for name, own in numbers.items())]
@@ -109,7 +104,7 @@ class ConfidentialTable(CodedTable):
         return digest.hexdigest()
 
     def datasets(
-        self, source: IntoFrame, values: Sequence[Mapping[str, Floats]], *, order: RowNumbers | None
+        self, source: IntoFrame, values: Sequence[Values], *, order: RowNumbers | None
     ) -> list[Any]:
         """The columns to release of the native table `source`, once for each mapping of values.
 
@@ -136,7 +131,7 @@ def check_table(
     *,
     plan: Plan | None = None,
     counts: Floats | None = None,
-    units: NDArray[np.intp] | None = None,
+    units: Places | None = None,
     released: IntoFrame | None = None,
 ) -> ConfidentialTable:
     """The checked table; InputError if the method cannot take the table.
@@ -184,7 +179,7 @@ def least_records(settings: RunSettings) -> int:
     return 1 if settings.plan.refuses_no_record and hides else 2
 
 
-def collected(table: IntoFrame, settings: RunSettings) -> tuple[nw.DataFrame[Any], bool]:
+def collected(table: IntoFrame, settings: RunSettings) -> tuple[Frame, bool]:
     """A view of a table in memory; of a lazy frame the columns that the run reads, loaded once.
 
     The function also says whether the rows have an order of their own. If the frame's engine

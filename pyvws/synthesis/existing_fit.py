@@ -327,8 +327,7 @@ def from_stanfit(
         contents = object_fit(fit)
     if contents is None:
         raise InputError.by("stanfit-kind")
-    own = contents.get("weights")
-    if own is not None:
+    if (own := contents.get("weights")) is not None:
         if weights is not None and not np.array_equal(weight_vector(weights), own):
             raise InputError.by("existing-fit-other-weights")
         weights, log_lik = own, "weighted"

@@ -111,14 +111,12 @@ class ModelSource:
         if clamp is None or (len(columns) == 1 and self.units is None):
             posterior = self._fitted(weights, settings, seed, progress, previous, clamp)
         else:
-            counts = self.cells.multiplicity
-            target = JointTarget(columns, weights, clamp, counts, self.units)
+            target = JointTarget(columns, weights, clamp, self.cells.multiplicity, self.units)
             posterior = table_engine(self.engine, self.engine.name).sample_table(
                 target, settings, seed=seed, progress=progress
             )
             if len(columns) == 1:
-                own = draws_of(posterior.draws, columns[0].column)
-                posterior = replace(posterior, draws=own)
+                posterior = replace(posterior, draws=draws_of(posterior.draws, columns[0].column))
         bounds, maxima = self.bounded(posterior, weights, clamp)
         return SampledFit(posterior, bounds if clamp is None else clamp.bounds(bounds), maxima)
 
@@ -302,9 +300,8 @@ def share_outside(
     step = max(1, posterior.n_draws // _SEEN_DRAWS)
     seen = replace(posterior, draws=posterior.block(slice(None, None, step)))
     counted = np.ones(len(weights)) if cells.multiplicity is None else cells.multiplicity
-    pairs, place = np.unique(
-        np.column_stack([cells.cell_of_record, weights]), axis=0, return_inverse=True
-    )
+    of_record = np.column_stack([cells.cell_of_record, weights])
+    pairs, place = np.unique(of_record, axis=0, return_inverse=True)
     cell, weight = pairs[:, 0].astype(np.intp), pairs[:, 1]
     count = np.where(weight > 0, np.bincount(place.ravel(), weights=counted), 0.0)
     low, high = clamp.window

@@ -14,7 +14,6 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoFrame
 
@@ -39,7 +38,7 @@ from pyvws.synthesis.loop import Places, loses_much
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.design.units import Units
-from pyvws.tables.files.frame import open_frame, unit_codes
+from pyvws.tables.files.frame import Frame, open_frame, unit_codes
 from pyvws.tables.schema.schema import Schema
 from pyvws.weights.weights import KEEPING_SHIFT, inverse_weights, weights_from_bounds
 
@@ -278,7 +277,7 @@ def _of_counts(
     N: int,
     units: Places | None = None,
     fits: Forecast | None = None,
-    records: nw.DataFrame[Any] | None = None,
+    records: Frame | None = None,
 ) -> list[Phrase]:
     """The notes on noisy counts of N records, of `units` (N,), and what is recommended.
 
@@ -336,7 +335,7 @@ def _of_counts(
     return [*notes, _advice(fits.figures["epsilon"], weighing, found, delta)]
 
 
-def _of_needs(run: RunSettings, N: int, public: nw.DataFrame[Any] | None = None) -> list[Phrase]:
+def _of_needs(run: RunSettings, N: int, public: Frame | None = None) -> list[Phrase]:
     """The notes on what analysts need of N records, given `public` records for regressions."""
     mechanism, schema = run.mechanism, run.schema
     if not isinstance(mechanism, NoisyCounts) or not mechanism.asked:
@@ -347,8 +346,7 @@ def _of_needs(run: RunSettings, N: int, public: nw.DataFrame[Any] | None = None)
         told = "; ".join(f"{words} {x:.2g}" for words, x in widths.items())
         values = {"epsilon": mechanism.epsilon, "half_widths": widths, "answers": told}
         notes.append(Phrase("needs", values))
-    least = mechanism.least_epsilon(schema, N)
-    if least is not None:
+    if (least := mechanism.least_epsilon(schema, N)) is not None:
         notes.append(Phrase("least-epsilon", {"epsilon": least}))
     regressions = [need for need in mechanism.asked if need.regression]
     counting = mechanism.counting(schema)
@@ -364,9 +362,7 @@ def _of_needs(run: RunSettings, N: int, public: nw.DataFrame[Any] | None = None)
     return [*notes, Phrase("regression-needs", {"off": off, "answers": told})]
 
 
-def _of_copy(
-    counting: CellCounting, mechanism: NoisyCounts, public: nw.DataFrame[Any]
-) -> dict[str, float]:
+def _of_copy(counting: CellCounting, mechanism: NoisyCounts, public: Frame) -> dict[str, float]:
     """How far regressions of a best file are off, of public records that noise is added to."""
     noise, codes = counting.noise(mechanism.budget, hidden=False), counting.read(public).codes
     counting, noise, _ = counting.settled(noise, len(codes))
@@ -405,8 +401,7 @@ def _bounds(outcomes: Outcomes, weights: Floats, units: Places | None) -> dict[s
 
 def _rough(outcome: OutcomeColumn, weights: Floats) -> Floats:
     """Largest sizes (N,) of log-likelihoods at rough draws under weights (N,), 0 without a term."""
-    conditional = outcome.conditional(None)
-    model, cells, rng = outcome.model, conditional.cells, np.random.default_rng(1)
+    model, cells, rng = outcome.model, outcome.conditional(None).cells, np.random.default_rng(1)
     rows = slice(None) if outcome.records is None else outcome.records
     own, start = weights[rows], None
     largest = np.zeros(cells.n_cells)
@@ -444,7 +439,7 @@ def _beyond(units: Places | None, cap: int | None) -> int:
     return 0 if units is None or cap is None else int(np.maximum(np.bincount(units) - cap, 0).sum())
 
 
-def _told(plan: Plan, records: nw.DataFrame[Any], mechanism: NoisyCounts) -> float:
+def _told(plan: Plan, records: Frame, mechanism: NoisyCounts) -> float:
     """What counted sets tell of records beyond independent columns, less what their noise adds.
 
     A mean distance of shares over pairs of columns; at 0 or below independent columns are as near.

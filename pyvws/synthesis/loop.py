@@ -12,9 +12,8 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.weighing import ReferenceSizes, WeightedFit
@@ -37,17 +36,14 @@ from pyvws.weights.weights import KEEPING_SHIFT, reweight, weights_from_bounds
 
 MANY: Final = 0.01  # More of the records than this share are many.
 
-Places = NDArray[np.intp]
-Out = NDArray[np.bool_]
 
-
-def left_out(records: Records, out: Out) -> int:
+def left_out(records: Records, out: Bools) -> int:
     """How many records of the whole table, or units, `out` (N,) has."""
     return round(records.mean(out.astype(np.float64)) * records.total_records)
 
 
 def loses_much(
-    model: Model | TableModel, records: Records, out: Out, column: int | None = None
+    model: Model | TableModel, records: Records, out: Bools, column: int | None = None
 ) -> bool:
     """Whether `out` (N,) has a whole level of a category, or many records and more than one.
 
@@ -61,7 +57,9 @@ def loses_much(
     )
 
 
-def lost_levels(model: Model | TableModel, records: Records, out: Out) -> Iterator[tuple[int, str]]:
+def lost_levels(
+    model: Model | TableModel, records: Records, out: Bools
+) -> Iterator[tuple[int, str]]:
     """Place and name of each category that has a level all of whose records are in `out` (N,).
 
     A family without a table has no name: the name is empty.
@@ -192,8 +190,7 @@ class SynthesisLoop:
         return self.fits[-1]
 
     def _next_seed(self) -> int:
-        state = self._seeds.spawn(1)[0].generate_state(1, np.uint64)
-        return int(state[0] >> np.uint64(1))
+        return int(self._seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1))
 
     def density(
         self, weights: Floats, clamp: Clamp | None
@@ -226,8 +223,7 @@ class SynthesisLoop:
             seed=self._next_seed(),
             progress=self._listener.fit("reference"),
         ).posterior
-        problems = posterior.diagnostics.problems()
-        if problems:
+        if problems := posterior.diagnostics.problems():
             warnings.warn(
                 f"The fit to the reference, which decides weights alone: {' '.join(problems)}",
                 ConvergenceWarning,
@@ -255,9 +251,8 @@ class SynthesisLoop:
 
     def unweighted(self) -> WeightedFit:
         """The fit of the ordinary posterior, made once."""
-        return self.once(
-            "unweighted", lambda: self.fit(np.ones(self.cells.n_records), "unweighted")
-        )
+        alike = np.ones(self.cells.n_records)
+        return self.once("unweighted", lambda: self.fit(alike, "unweighted"))
 
     def closed_bounds(self) -> Floats | None:
         """Unweighted bounds (N,) that no draw moves, in nats, where all columns are tables.
@@ -350,10 +345,9 @@ class SynthesisLoop:
             )
         return weights
 
-    def _counted(self, out: Out) -> str:
+    def _counted(self, out: Bools) -> str:
         """How many records or units `out` (N,) has, of how many."""
-        number = left_out(self.cells, out)
-        return f"{number} of {self.cells.total_records} {self.cells.called}"
+        return f"{left_out(self.cells, out)} of {self.cells.total_records} {self.cells.called}"
 
     def met(
         self,
@@ -368,8 +362,7 @@ class SynthesisLoop:
         `weights_at` gives weights (N,) that rise with the value; `_search` takes `search`. With
         `below` a bound below the window may end the search.
         """
-        of_search = self._search(**search)
-        return meet(weights_at=weights_at, window=window, below=below, **of_search)
+        return meet(weights_at=weights_at, window=window, below=below, **self._search(**search))
 
     def below(
         self,

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
@@ -108,10 +107,8 @@ class OutsideSource:
         weights: Floats,
         settings: SamplerSettings,
         *,
-        seed: int,
-        progress: FitProgress | None,
         clamp: Clamp | None = None,
-        previous: Posterior | None = None,
+        **_unread: object,
     ) -> SampledFit:
         """As `FitSource.sample`, but only under the weights that the fits have."""
         first = next(iter(self.fits.values()))
@@ -127,22 +124,19 @@ class OutsideSource:
             exponents=None,
             threshold=self.threshold,
         )
-        maxima = np.zeros(len(own))
-        used = own > 0
-        maxima[used] = bounds.by_record[used] / own[used]
+        maxima = np.divide(bounds.by_record, own, out=np.zeros(len(own)), where=own > 0)
         return SampledFit(self._posterior(), bounds, maxima)
 
     def _posterior(self) -> Posterior:
-        draws = {
+        draws: dict[str, Any] = {
             name: {_TOTAL: fit.log_lik.sum(axis=1), Y_REP: fit.y_rep}
             for name, fit in self.fits.items()
         }
         fits = list(self.fits.values())
         chains = fits[0].chains if len({fit.chains for fit in fits}) == 1 else 1
         totals = np.column_stack([fit.log_lik.sum(axis=1) for fit in fits])
-        each: Any = draws if len(draws) > 1 else next(iter(draws.values()))
         return Posterior(
-            draws=joint_draws(each) if len(draws) > 1 else each,
+            draws=joint_draws(draws) if len(draws) > 1 else next(iter(draws.values())),
             chains=chains,
             diagnostics=diagnose(totals.reshape(chains, -1, len(fits)), 0),
             seconds=0.0,
@@ -231,11 +225,10 @@ class ProgramSource:
         if not self.program.predicts:
             self._compare(fit.draws, weighted[:, used] / weights[used], used)
         bounds = lipschitz_bounds(weighted, threshold=self.threshold)
-        maxima = np.zeros(len(weights))
-        maxima[used] = bounds.by_record[used] / weights[used]
+        maxima = np.divide(bounds.by_record, weights, out=np.zeros(len(weights)), where=used)
         return SampledFit(_posterior(fit, self.engine.name), bounds, maxima)
 
-    def _compare(self, draws: Draws, log_lik: Floats, used: NDArray[np.bool_]) -> None:
+    def _compare(self, draws: Draws, log_lik: Floats, used: Bools) -> None:
         """Refuse a likelihood (S, n) of the used records that is not the family's.
 
         Two likelihoods of one family differ by what no parameter moves, such as a constant left

@@ -20,6 +20,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base.checks import Bools
 from pyvws.privacy.seller import CountedValues
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import EPOCH, as_days, as_number, iso_of, meant, spells_empty
@@ -29,7 +30,6 @@ from pyvws.tables.schema.families import MOST_LEVELS
 OTHER: Final = "(other)"
 """The level of all values that are not sold. A value that is spelled so is never sold."""
 
-Bools = NDArray[np.bool_]
 
 _FIRST, _LAST = -20, 60  # Powers of 2 that bins of numbers begin with, from the first one on.
 _BINS: Final = 2 * (_LAST - _FIRST) + 1
@@ -118,8 +118,7 @@ class ColumnCells:
         if self.groups and number is not None:
             group = min(_decimals(label), self.groups - 1)
             return self._numbers + group * _BINS + _bin_of(number)
-        days = None if self.decades is None else as_days(label, EPOCH)
-        if self.decades is not None and days is not None:
+        if self.decades is not None and (days := as_days(label, EPOCH)) is not None:
             first, last = self.decades
             return self._dates + min(max(int(iso_of(days, EPOCH)[:3]), first), last) - first
         hidden = not self.has_values or label == OTHER or label[:1] in _NO_VALUE
@@ -166,43 +165,36 @@ class ColumnCells:
         of_bins = bins[kept].sum(axis=0)
         of_kept = stand[kept].any(axis=0) | ((of_bins >= least * noise) & (noise > 0.0))
         of_kept[_ZERO] |= len(kept) > 0 and of_bins[_ZERO] >= zero * noise[_ZERO]
-        hull = _hull(of_bins, of_kept, of_bins >= beside * noise)
+        found, in_bins = _hull(of_bins, of_kept, of_bins >= beside * noise)
         of_dates = cells[self._dates :]
-        decades = _hull(of_dates, of_dates >= least, of_dates >= beside)
-        small = _hull(units, units >= apart, units >= last)
+        decades, in_decades = _hull(of_dates, of_dates >= least, of_dates >= beside)
         first = 0 if self.decades is None else self.decades[0]
         return FoundValues(
             levels=tuple(sold.values),
             of_levels=sum(sold.values.values()),
             empty=bool(cells[0] >= least),
-            bins=None if hull is None else hull.ends,
-            of_bins=0 if hull is None else hull.count,
+            bins=found,
+            of_bins=in_bins,
             zeros=int(of_bins[_ZERO]) if len(kept) else 0,
-            units=None if small is None else small.ends,
+            units=_hull(units, units >= apart, units >= last)[0],
             decimals=int(kept.max()) if len(kept) else 0,
-            decades=None if decades is None else (first + decades.ends[0], first + decades.ends[1]),
-            of_decades=0 if decades is None else decades.count,
+            decades=None if decades is None else (first + decades[0], first + decades[1]),
+            of_decades=in_decades,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Hull:
-    """The first and the last cell that counts, and the noisy count of those between."""
-
-    ends: tuple[int, int]
-    count: int
-
-
-def _hull(counts: NDArray[np.int64], kept: Bools, beside: Bools) -> _Hull | None:
-    """The cells (n,) from the first to the last that is `kept`, and those `beside` these."""
+def _hull(
+    counts: NDArray[np.int64], kept: Bools, beside: Bools
+) -> tuple[tuple[int, int] | None, int]:
+    """The first and the last cell (n,) that is `kept`, or `beside` these; the count in between."""
     if not kept.any():
-        return None
+        return None, 0
     low, high = (int(end) for end in np.flatnonzero(kept)[[0, -1]])
     while low > 0 and beside[low - 1]:
         low -= 1
     while high < len(counts) - 1 and beside[high + 1]:
         high += 1
-    return _Hull((low, high), int(counts[low : high + 1].sum()))
+    return (low, high), int(counts[low : high + 1].sum())
 
 
 def _bin_of(number: float) -> int:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
-import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoFrame
 
@@ -27,7 +26,7 @@ from pyvws.privacy.budget import Budget, Noise, epsilon_after, noise_of
 from pyvws.privacy.discrete_noise import least_tail
 from pyvws.privacy.seller import CountedValues, Seller
 from pyvws.synthesis.private_answers import OTHER, ColumnCells, with_answers
-from pyvws.tables.files.frame import check_columns, open_frame, units_from_0
+from pyvws.tables.files.frame import Frame, check_columns, open_frame, units_from_0
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.paid import PaidSchema
 from pyvws.tables.schema.schema import Schema
@@ -94,8 +93,7 @@ def buy_schema(
     purchase.refuse()
     check_columns(table, [*purchase.columns, *filter(None, [asked.unit])], role="The schema")
     if asked.unit is not None:  # One record of each unit, by a choice that reads no other unit.
-        kept = within_cap(units_from_0(table[asked.unit]), 1)
-        table = table.filter(kept.tolist())
+        table = table.filter(within_cap(units_from_0(table[asked.unit]), 1).tolist())
     return purchase.made(table)
 
 
@@ -124,7 +122,7 @@ class _Purchase:
         return {
             name: ColumnCells(column)
             for name, column in self.columns.items()
-            if _first(column.private)
+            if {*column.private} - {"cuts"}
         }
 
     @cached_property
@@ -135,10 +133,9 @@ class _Purchase:
     @cached_property
     def noise(self) -> Noise:
         """The noise of all that may be bought, by name."""
-        of_thresholds = self.of_thresholds
         budget = Budget(
             epsilon=self.epsilon,
-            delta=self.delta - of_thresholds,
+            delta=self.delta - self.of_thresholds,
             neighbours=self.neighbours,
             adaptive=True,
         )
@@ -164,7 +161,7 @@ class _Purchase:
         each *= 1.0 - 1e-12  # So that rounded parts never exceed the whole.
         return {_of_values(name): each for name in self.hidden}
 
-    def seller(self, table: nw.DataFrame[Any] | None) -> Seller[Any]:
+    def seller(self, table: Frame | None) -> Seller[Any]:
         """The seller of the records of a table."""
         return Seller.of_noise(self.noise, table, deltas=self.deltas, thresholds=self.of_thresholds)
 
@@ -195,7 +192,7 @@ class _Purchase:
     def _tail(self, chance: float, name: str) -> int:
         return least_tail(chance, scale=self.noise.scales[name], laplace=self.noise.budget.pure)
 
-    def made(self, table: nw.DataFrame[Any]) -> Schema:
+    def made(self, table: Frame) -> Schema:
         """The schema with what was bought of a table."""
         seller = self.seller(table)
         columns, entries, goods = dict(self.asked.columns), {}, {}
@@ -252,7 +249,7 @@ class _Purchase:
         return cells.chosen(Schema({name: whole}), {name: noisy}).columns[name]
 
 
-def _counted(cells: ColumnCells, name: str, rows: nw.DataFrame[Any]) -> CountedValues:
+def _counted(cells: ColumnCells, name: str, rows: Frame) -> CountedValues:
     """The counts of a column of records."""
     return cells.counted(rows[name])
 
@@ -265,11 +262,6 @@ def _of_values(name: str) -> str:
 def _of_cuts(name: str) -> str:
     """The name of the measurement of a number in the cells of a grid."""
     return f"grid of {name}"
-
-
-def _first(private: Iterable[str]) -> bool:
-    """Whether levels or a range are among private entries."""
-    return bool({*private} - {"cuts"})
 
 
 def budget_of_schema(paid: PaidSchema) -> Budget:

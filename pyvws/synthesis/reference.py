@@ -13,8 +13,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from pyvws._base.checks import Bools, Places
 from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.model import Model
@@ -26,7 +26,7 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.tables.design.cells import Cells, make_cells
 from pyvws.tables.design.units import Units
-from pyvws.tables.files.frame import check_columns, open_frame, unit_codes
+from pyvws.tables.files.frame import Frame, check_columns, open_frame, unit_codes
 from pyvws.tables.files.public import public_files
 from pyvws.tables.files.read import read_table
 
@@ -47,7 +47,7 @@ class Reference:
     model: Model | TableModel
     cells: Cells | TableCells
     table: Cells | None
-    known: NDArray[np.bool_]
+    known: Bools
     units: Units | None = None
 
     def sizes(self, posterior: Posterior, clamp: Clamp) -> ReferenceSizes:
@@ -69,7 +69,7 @@ class Reference:
         return ReferenceSizes(by_record, float(low), float(high), exceeded)
 
 
-def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> Reference | None:
+def read_reference(plan: Plan, frame: Frame, coded: CodedTable) -> Reference | None:
     """The public records that a mechanism names, and the table in their coding; None without any.
 
     The path is an output folder of a run, its release folder, or a table file. All synthetic
@@ -89,15 +89,12 @@ def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> R
     known, encode = public.known, public.model.encode
     own = make_cells(encode(public.y[known]), public.own[known]) if known.any() else None
     cells = make_cells(encode(public.outcome), public.design)
-    of_units = None
-    if units is not None:
-        of_units = Units.of(cells, units, [(cells.cell_of_record, cells.n_cells)])
+    places = [(cells.cell_of_record, cells.n_cells)]
+    of_units = None if units is None else Units.of(cells, units, places)
     return Reference(public.model, cells, own, known, of_units)
 
 
-def _of_columns(
-    plan: Plan, records: nw.DataFrame[Any], units: NDArray[np.intp] | None, coded: CodedTable
-) -> Reference:
+def _of_columns(plan: Plan, records: Frame, units: Places | None, coded: CodedTable) -> Reference:
     """The public records of a table of several columns, of whose own records nothing is asked."""
     public = plan.coded(records, None, units, records.columns)
     values = [[own.y for own in table.synthesized.values()] for table in (public, coded)]
@@ -106,16 +103,12 @@ def _of_columns(
     columns = tuple(outcome.conditional(None) for outcome in public.outcomes)
     cells = TableCells.of(columns, len(records))
     nobody = np.zeros(len(coded.outcomes[0].y), dtype=np.bool_)
-    of_units = None
-    if units is not None:
-        places = [(column.places(len(records)), column.cells.n_cells) for column in columns]
-        of_units = Units.of(cells, units, places)
+    places = [(column.places(len(records)), column.cells.n_cells) for column in columns]
+    of_units = None if units is None else Units.of(cells, units, places)
     return Reference(TableModel(columns), cells, None, nobody, of_units)
 
 
-def _records(
-    path: Path, columns: list[str], unit: str | None
-) -> tuple[nw.DataFrame[Any], NDArray[np.intp] | None]:
+def _records(path: Path, columns: list[str], unit: str | None) -> tuple[Frame, Places | None]:
     """The named columns of all public records, and each record's unit where there are units.
 
     One id in two datasets stands for two units.

@@ -486,10 +486,8 @@ class RunSettings:
     @property
     def only_in_memory(self) -> bool:
         """Whether a setting in use needs a table that fits in memory."""
-        return any(
-            not declared.in_steps and getattr(self, declared.name) != declared.default
-            for declared in settings_of(type(self))
-        )
+        whole = (declared for declared in settings_of(type(self)) if not declared.in_steps)
+        return any(getattr(self, declared.name) != declared.default for declared in whole)
 
     @property
     def target_epsilon(self) -> float | None:

@@ -88,8 +88,7 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
             parts["model" if to_family else "mechanism"][name] = value
     check_needs(of_run, run)
     if "total_epsilon" in run and "epsilon" in taken:  # The run finds what a draw costs.
-        total = positive(run["total_epsilon"], "total_epsilon")
-        parts["mechanism"].setdefault("epsilon", total)
+        parts["mechanism"].setdefault("epsilon", positive(run["total_epsilon"], "total_epsilon"))
     if mechanism is None and parts["mechanism"]:
         raise InputError.by("existing-fit-with-setting", given=", ".join(parts["mechanism"]))
     for role, chosen in (("model", model), ("mechanism", mechanism)):
@@ -139,14 +138,12 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
     Without a seed the text holds nothing confidential: only a user's choices, and no findings.
     """
     plan = plan or settings.plan
-    values = {
-        declared.name: getattr(settings, declared.name) for declared in settings_of(type(settings))
-    }
-    values |= plan.written
+    every = settings_of(type(settings))
+    values = {own.name: getattr(settings, own.name) for own in every} | {**plan.written}
     outside = settings.chosen_mechanism.facts.weights_source == "outside"
     by_file = ("program", "existing_fit", *(["mechanism"] if outside else []))
     chosen: dict[str, Any] = {}
-    for declared in settings_of(type(settings)):
+    for declared in every:
         value = values[declared.name]
         if declared.name in (*by_file, *plan.says_itself):
             continue
@@ -265,15 +262,10 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
             raise InputError.by("config-unknown-setting", path=path.name, name=name, hint=hint)
         if isinstance(value, dict):
             raise InputError.by("setting-is-a-table", path=path.name, name=name)
-    return {
-        name: _line_text(map(_in_words, value)) if isinstance(value, list) else value
-        for name, value in given.items()
-    }
-
-
-def _in_words(value: object) -> Any:
-    """A set of columns that is a table of TOML as its word."""
-    return set_word(value) if isinstance(value, Mapping) else value
+    for name, value in given.items():
+        if isinstance(value, list):  # A set of columns may be a table, which has a word.
+            given[name] = _line_text(set_word(x) if isinstance(x, Mapping) else x for x in value)
+    return given
 
 
 def commented(options: Iterable[tuple[str, Any, str]]) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.cliques import clique
+from pyvws.mechanisms.counts.coding import MOST_OF_PAIR
 from pyvws.mechanisms.counts.fitted_classes import MOST_CELLS
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
@@ -79,19 +80,21 @@ def _left(table: Workload, given: Container[str]) -> tuple[dict[str, Any], dict[
 def of_classes(table: Workload) -> list[str]:
     """The columns that classes hold: those that are not given, and those that plain tables give.
 
-    So they hold the later number of a difference. No rule fixes what a table gives, and classes
-    have room for it.
+    So they hold the later number of a difference. What gives a column is held too, no rule fixes
+    it, its table has no more cells than a pair may have, and classes have room for it.
     """
-    held = [name for name in table.columns if name not in table.given]
-    later = [one.later.name for one in table.differences]
-    plain = [
-        name
-        for name, own in table.given.items()
-        if name in later
-        or (own.rows.columns and own.family is None and not own.redrawn and name not in table.skips)
-    ]
-    room = _MOST_CODES - sum(table.columns[name].size for name in (*held, *plain))
-    return [name for name in table.columns if name in held or (room >= 0 and name in plain)]
+    held = {name for name in table.columns if name not in table.given}
+    room = _MOST_CODES - sum(table.columns[name].size for name in held)
+    by_difference = {one.later.name: one.name for one in table.differences}
+    for name, size in ((name, own.size) for name, own in table.columns.items()):
+        own = table.given.get(by_difference.get(name, name))
+        if own is None or name in table.skips or not own.rows.columns or size > room:
+            continue
+        plain = name in by_difference or (own.family is None and not own.redrawn)
+        if plain and held.issuperset(own.rows.columns) and own.rows.size * size <= MOST_OF_PAIR:
+            held.add(name)
+            room -= size
+    return [name for name in table.columns if name in held]
 
 
 def with_classes(noisy: Measurements) -> Measurements:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 
 
 class Records:
@@ -23,7 +23,7 @@ class Records:
     __slots__ = ()
 
     called: ClassVar[str] = "records"
-    cell_of_record: NDArray[np.intp]
+    cell_of_record: Places
     multiplicity: Floats | None
 
     @property
@@ -45,7 +45,7 @@ class Records:
         """Mean over the whole table of the records' `values` (N,), or of all of (N, K)."""
         return float(np.average(values, axis=0, weights=self.multiplicity).mean())
 
-    def one_by_one(self) -> NDArray[np.intp]:
+    def one_by_one(self) -> Places:
         """The place among the N of each record of the whole table, in the order of the N."""
         if self.multiplicity is None:
             return np.arange(self.n_records)
@@ -80,9 +80,9 @@ class Cells(Records):
 
     rows: Floats
     values: Floats
-    row_of_cell: NDArray[np.intp]
-    value_of_cell: NDArray[np.intp]
-    cell_of_record: NDArray[np.intp]
+    row_of_cell: Places
+    value_of_cell: Places
+    cell_of_record: Places
     multiplicity: Floats | None = None
     ends: Floats | None = None
 
@@ -101,7 +101,7 @@ class Cells(Records):
         """Outcome of each cell, shape (C,)."""
         return self.values[self.value_of_cell]
 
-    def part(self, places: slice | NDArray[np.intp]) -> Cells:
+    def part(self, places: slice | Places) -> Cells:
         """Cells at some places, each as one record, with the design rows and values they use."""
         kept_rows, row_of_cell = np.unique(self.row_of_cell[places], return_inverse=True)
         kept_values, value_of_cell = np.unique(self.value_of_cell[places], return_inverse=True)
@@ -115,9 +115,7 @@ class Cells(Records):
         )
 
 
-def distinct_rows(
-    columns: Iterable[NDArray[Any]], n: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def distinct_rows(columns: Iterable[NDArray[Any]], n: int) -> tuple[Places, Places]:
     """Places of the distinct rows of K columns (n,), rising by the first column, then the next.
 
     Gives the first place of each of R distinct rows (R,), and each row's number among these (n,).
@@ -134,7 +132,7 @@ def make_cells(
     outcome: Floats,
     design: Floats,
     multiplicity: Floats | None = None,
-    rows: NDArray[np.intp] | None = None,
+    rows: Places | None = None,
     ends: Floats | None = None,
 ) -> Cells:
     """Cells of an outcome (N,) and a design (N, K); `multiplicity` (N,) counts equal records.

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import plain_columns
+from pyvws.tables.files.frame import Frame, plain_columns
 from pyvws.tables.schema.factors import Factor, factor_values, make_factor
 from pyvws.tables.schema.formula import ReadFormula, read_formula
 
@@ -31,7 +29,7 @@ class Design:
     predictors: tuple[str, ...]
 
 
-def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Design:
+def make_design(frame: Frame, formula: str, *, outcome: str) -> Design:
     """The design of a one-sided formula such as "~ Urban + Marital".
 
     Columns, their order and their names are those of R's ``model.matrix``: "(Intercept)",
@@ -45,8 +43,7 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
     the outcome, or columns that depend on each other.
     """
     read = _read(formula, outcome)
-    variables = evaluated(read, _raw(frame, read), len(frame), formula)
-    return _checked_design(frame, read, variables, formula)
+    return _checked_design(frame, read, evaluated(read, _raw(frame, read), len(frame)))
 
 
 def _read(formula: str, outcome: str) -> ReadFormula:
@@ -56,37 +53,27 @@ def _read(formula: str, outcome: str) -> ReadFormula:
     return read
 
 
-def _raw(frame: nw.DataFrame[Any], read: ReadFormula) -> dict[str, Any]:
+def _raw(frame: Frame, read: ReadFormula) -> dict[str, Any]:
     """The columns that a formula reads, as numbers, truth values, text or categories (N,)."""
     columns = plain_columns(frame, read.columns, role="formula")
-    return {
-        name: factor_values(frame[name], column, role="formula") for name, column in columns.items()
-    }
+    return {name: factor_values(frame[name], own, role="formula") for name, own in columns.items()}
 
 
-def _checked_design(
-    frame: nw.DataFrame[Any], read: ReadFormula, variables: Sequence[Any], formula: str
-) -> Design:
-    matrix = assembled(read, variables, len(frame), formula)
-    names, terms = named_columns(read, variables, formula)
+def _checked_design(frame: Frame, read: ReadFormula, variables: Sequence[Any]) -> Design:
+    matrix = assembled(read, variables, len(frame))
+    names, terms = named_columns(read, variables)
     worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
     if worst:
-        raise InputError.by(
-            "formula-values-of-table", formula=formula, fromkeys=", ".join(dict.fromkeys(worst))
-        )
+        named = ", ".join(dict.fromkeys(worst))
+        raise InputError.by("formula-values-of-table", formula=read.text, fromkeys=named)
     refuse_rank_deficient(matrix, terms, read, variables)
     used = tuple(name for name in frame.columns if name in read.columns)
     return Design(matrix, tuple(names), used)
 
 
-def named_columns(
-    read: ReadFormula, variables: Sequence[Any], formula: str
-) -> tuple[list[str], list[str]]:
+def named_columns(read: ReadFormula, variables: Sequence[Any]) -> tuple[list[str], list[str]]:
     """The name and the term of each of the K columns of evaluated variables."""
-    empty = [
-        replace(own, codes=own.codes[:0]) if isinstance(own, Factor) else own[:0]
-        for own in variables
-    ]
+    empty = [replace(x, codes=x.codes[:0]) if isinstance(x, Factor) else x[:0] for x in variables]
     names = ["(Intercept)"] if read.intercept else []
     terms = list(names)  # For messages: a design column's name holds a level, a value.
     for term, full in _codings(read, variables):
@@ -94,13 +81,13 @@ def named_columns(
         names += labels
         terms += [":".join(read.variables[place].label for place in term)] * len(labels)
     if not names:
-        raise InputError.by("formula-without-column", formula=formula)
+        raise InputError.by("formula-without-column", formula=read.text)
     return names, terms
 
 
-def assembled(read: ReadFormula, variables: Sequence[Any], n: int, formula: str) -> Floats:
+def assembled(read: ReadFormula, variables: Sequence[Any], n: int) -> Floats:
     """The matrix (n, K) of evaluated variables."""
-    matrix = np.zeros((n, len(named_columns(read, variables, formula)[0])))
+    matrix = np.zeros((n, len(named_columns(read, variables)[0])))
     start = int(read.intercept)
     matrix[:, :start] = 1.0
     for term, full in _codings(read, variables):
@@ -132,12 +119,10 @@ class RecodedDesign:
 
     design: Design
     matrix: Floats
-    known: NDArray[np.bool_]
+    known: Bools
 
 
-def recoded_design(
-    reference: nw.DataFrame[Any], frame: nw.DataFrame[Any], formula: str, *, outcome: str
-) -> RecodedDesign:
+def recoded_design(reference: Frame, frame: Frame, formula: str, *, outcome: str) -> RecodedDesign:
     """The design of a reference table, and another table in the reference's coding.
 
     Levels and their order are the reference's. A row of `frame` is coded from its own values alone.
@@ -146,20 +131,15 @@ def recoded_design(
     """
     read = _read(formula, outcome)
     raw, M, N = _raw(reference, read), len(reference), len(frame)
-    variables = evaluated(read, raw, M, formula)
-    alone = of_own_row(read, variables, raw, M, formula)
+    variables = evaluated(read, raw, M)
+    alone = of_own_row(read, variables, raw, M)
     for expression, variable, own_row in zip(read.variables, variables, alone, strict=True):
         if not (own_row or isinstance(variable, Factor)):
             raise InputError.by("formula-of-other-rows-in-reference", label=expression.label)
-    design = _checked_design(reference, read, variables, formula)
+    design = _checked_design(reference, read, variables)
     known = np.ones(N, dtype=np.bool_)
-    own = []
-    for expression, theirs, own_values in zip(
-        read.variables,
-        variables,
-        evaluated(read, _raw(frame, read), N, formula, single=True),
-        strict=True,
-    ):
+    own, ours = [], evaluated(read, _raw(frame, read), N, single=True)
+    for expression, theirs, own_values in zip(read.variables, variables, ours, strict=True):
         if isinstance(theirs, Factor) and isinstance(own_values, Factor):
             codes = own_values.coded_by(theirs.levels)
             known &= codes >= 0
@@ -168,11 +148,11 @@ def recoded_design(
             raise InputError.by("formula-changes-type", label=expression.label)
         else:
             own.append(own_values)
-    return RecodedDesign(design, assembled(read, own, N, formula), known)
+    return RecodedDesign(design, assembled(read, own, N), known)
 
 
 def of_own_row(
-    read: ReadFormula, variables: Sequence[Any], raw: dict[str, Any], n: int, formula: str
+    read: ReadFormula, variables: Sequence[Any], raw: dict[str, Any], n: int
 ) -> list[bool]:
     """Which variables of n rows have the same values where the second half of the rows is gone.
 
@@ -183,8 +163,7 @@ def of_own_row(
     alike = []
     for expression, whole in zip(read.variables, variables, strict=True):
         try:
-            single = ReadFormula(False, (expression,), ())
-            (half,) = evaluated(single, part, some, formula, single=True)
+            (half,) = evaluated(read.alone(expression), part, some, single=True)
         except InputError:  # Such as a polynomial of too few values.
             alike.append(False)
             continue
@@ -196,9 +175,7 @@ def of_own_row(
     return alike
 
 
-def evaluated(
-    read: ReadFormula, raw: dict[str, Any], n: int, formula: str, *, single: bool = False
-) -> list[Any]:
+def evaluated(read: ReadFormula, raw: dict[str, Any], n: int, *, single: bool = False) -> list[Any]:
     """Each variable of the formula as a `Factor` or as numbers (N, k).
 
     A factor of one level is refused unless `single`.
@@ -218,9 +195,8 @@ def evaluated(
             if rows != n:
                 raise ValueError("one value for each record is needed")
         except Exception as error:  # evaluates the user's own expressions
-            raise InputError.by(
-                "formula-not-evaluated", formula=formula, kind=type(error).__name__
-            ) from None
+            kind = type(error).__name__
+            raise InputError.by("formula-not-evaluated", formula=read.text, kind=kind) from None
         if not (numeric or single) and len(result.levels) < 2:
             raise InputError.by("formula-single-level", label=expression.label)
         variables.append(result.reshape(n, result.size // n if n else 1) if numeric else result)

@@ -19,9 +19,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places, Values
 from pyvws.errors import InputError
 from pyvws.tables.design.model_matrix import assembled, evaluated, named_columns, of_own_row
 from pyvws.tables.files.labels import label_of
@@ -99,7 +98,7 @@ def _places(column: Column | Category) -> tuple[Floats | None, Floats]:
     return cuts, np.arange(len(cuts) + 1.0)
 
 
-def bands(column: Column | Category) -> tuple[list[str | None], NDArray[np.intp]]:
+def bands(column: Column | Category) -> tuple[list[str | None], Places]:
     """How a category enters as a predictor: its levels, or the intervals of its cut points.
 
     Gives the names of the B bands, None for an empty cell, and the place of each level's (L,).
@@ -143,7 +142,6 @@ class PublicDesign:
     read: ReadFormula
     columns: Mapping[str, Column | Category]
     codings: tuple[Factor | PublicScale, ...]
-    formula: str
 
     def matrix(self, values: Mapping[str, Any], *, n: int | None = None) -> Floats:
         """The matrix (N, K) of coded predictors, each (N,) as `Schema.coded` gives them.
@@ -154,27 +152,25 @@ class PublicDesign:
 
         Raises InputError for a term that has no finite value in some row.
         """
+        if n is None:
+            n = len(next(iter(values.values())))
         coded = {name: np.asarray(values[name], dtype=np.float64) for name in self.predictors}
-        N = len(next(iter(coded.values()))) if coded else n
-        if N is None:
-            N = len(next(iter(values.values())))
-        variables = self._variables(coded, N)
+        variables = self._variables(coded, n)
         for expression, variable in zip(self.read.variables, variables, strict=True):
             if not (isinstance(variable, Factor) or np.isfinite(variable).all()):
                 raise InputError.by(
-                    "formula-values-of-schema", formula=self.formula, label=expression.label
+                    "formula-values-of-schema", formula=self.read.text, label=expression.label
                 )
-        return assembled(self.read, variables, N, self.formula)
+        return assembled(self.read, variables, n)
 
-    def _variables(self, values: Mapping[str, Floats], n: int) -> list[Any]:
+    def _variables(self, values: Values, n: int) -> list[Any]:
         within = {
             name: _within(self.columns[name], _raw(self.columns[name], values[name]))
             for name in self.predictors
         }
         variables = []
         for expression, coding in zip(self.read.variables, self.codings, strict=True):
-            single = ReadFormula(False, (expression,), ())
-            (variable,) = evaluated(single, within, n, self.formula, single=True)
+            (variable,) = evaluated(self.read.alone(expression), within, n, single=True)
             if isinstance(coding, PublicScale):
                 variable = (variable - coding.middle) / coding.half
             else:
@@ -203,20 +199,20 @@ def public_design(schema: Schema | ModelledSchema, name: str) -> PublicDesign | 
     if formula is None:
         variables = tuple(Expression([Token("quoted", predictor)]) for predictor in predictors)
         terms = tuple((place,) for place in range(len(variables)))
-        read, formula = ReadFormula(True, variables, terms), f"of {name}"
+        read = ReadFormula(True, variables, terms, f"of {name}")
     else:
         read = read_formula(formula)
     columns = {predictor: schema.columns[predictor] for predictor in predictors}
     for other, entries in columns.items():
         if not (entries.categorical or entries.range or entries.scale):
             raise InputError.by("predictor-without-scale", other=other, name=name)
-    codings = tuple(_coding(expression, columns, formula) for expression in read.variables)
+    codings = tuple(_coding(read.alone(expression), columns) for expression in read.variables)
     first = [
         Factor(own.levels, np.zeros(1, np.intp)) if isinstance(own, Factor) else own.middle[None, :]
         for own in codings
     ]
-    names, _ = named_columns(read, first, formula)
-    return PublicDesign(predictors, tuple(names), read, columns, codings, formula)
+    names, _ = named_columns(read, first)
+    return PublicDesign(predictors, tuple(names), read, columns, codings)
 
 
 def _raw(column: Column | Category, values: Floats) -> Any:
@@ -242,10 +238,9 @@ def _within(column: Column | Category, values: Floats) -> Any:
     return np.clip(known, *column.range) if column.range else known
 
 
-def _coding(
-    expression: Expression, columns: Mapping[str, Column | Category], formula: str
-) -> Factor | PublicScale:
+def _coding(read: ReadFormula, columns: Mapping[str, Column | Category]) -> Factor | PublicScale:
     """The levels or the scale of a variable, from the public values of the one column it reads."""
+    (expression,) = read.variables
     if len(expression.columns) != 1:
         raise InputError.by("formula-of-several-columns", label=expression.label)
     (name,) = expression.columns
@@ -257,9 +252,9 @@ def _coding(
         if expression.label.strip("`") in expression.columns:
             return PublicScale(np.array([centre]), np.array([width]))
         values = np.linspace(centre - width, centre + width, _POINTS)
-    read, raw = ReadFormula(False, (expression,), ()), {name: _raw(column, values)}
-    (variable,) = evaluated(read, raw, len(values), formula, single=True)
-    if not all(of_own_row(read, [variable], raw, len(values), formula)):
+    raw = {name: _raw(column, values)}
+    (variable,) = evaluated(read, raw, len(values), single=True)
+    if not all(of_own_row(read, [variable], raw, len(values))):
         raise InputError.by("formula-of-other-rows", label=expression.label)
     if isinstance(variable, Factor):
         if not (column.categorical or variable.levels == _TRUTH):

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws.tables.design.cells import Records
 
-Places = NDArray[np.intp]
 _NOBODY: Final = np.empty(0, dtype=np.intp)
 
 
@@ -152,8 +151,7 @@ class Units(Records):
 
         The records of a unit stand for equally many, and record i counts exponents[i] times.
         """
-        cells = (records.cell_of_record, records.n_cells)
-        whole = unit_kinds(unit_of_record, *cells, exponents)
+        whole = unit_kinds(unit_of_record, records.cell_of_record, records.n_cells, exponents)
         kinds = tuple(unit_kinds(unit_of_record, *conditional, exponents) for conditional in places)
         counts = None
         if records.multiplicity is not None:
@@ -173,8 +171,7 @@ class Units(Records):
     @property
     def rows(self) -> Floats:
         """The distinct design rows of the records."""
-        rows: Floats = self.records.rows
-        return rows
+        return np.asarray(self.records.rows)
 
     @property
     def columns(self) -> Any:

@@ -10,9 +10,8 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from pyvws._base.checks import positions
+from pyvws._base.checks import Bools, positions
 from pyvws.errors import InputError
 from pyvws.tables.files.headers import placed
 
@@ -23,7 +22,7 @@ _MARKS = {",": "commas", "\t": "tabs, row names", " ": "spaces, row names"}
 
 def csv_layout(
     file: BinaryIO, name: str, *, every_line: bool = False
-) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+) -> tuple[dict[str, Any], Bools]:
     """How polars reads a csv: by the names of its header, the character between cells, its records.
 
     The second is which records (N,) have another number of cells than the header. The function
@@ -38,7 +37,7 @@ def csv_layout(
     return layout, uneven
 
 
-def in_lines(uneven: NDArray[np.bool_], cells: pl.Expr, written: str | None) -> pl.Expr:
+def in_lines(uneven: Bools, cells: pl.Expr, written: str | None) -> pl.Expr:
     """The cells of a table, those of its `uneven` lines (N,) replaced."""
     lines = pl.Series(np.flatnonzero(uneven), dtype=pl.Int64)
     place = pl.int_range(pl.len(), dtype=pl.Int64)
@@ -49,9 +48,15 @@ def separator_of(file: BinaryIO, name: str) -> str:
     """The character between the cells of a text file; the call goes back to the file's start.
 
     In a .csv it is a comma, else the one of comma, tab and space that makes most of the header.
-    Raises InputError where neither commas nor tabs part the header, and another character does.
+    Raises InputError where neither commas nor tabs part the header, and another character does, and
+    where the file starts as UTF-16: with its mark or a two-byte ASCII letter.
     """
-    _refuse_utf16(file, name)
+    start = file.read(4)
+    file.seek(0)
+    halves = {start[::2], start[1::2]}  # Of two-byte ASCII letters one is of zeros.
+    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if marked or (b"\0\0" in halves and len(halves) == 2):
+        raise InputError.by("file-utf-16", name=name, csv_rule=CSV_RULE)
 
     def cells(mark: str) -> int:
         width = len(csv_header(file, mark))
@@ -79,7 +84,7 @@ def csv_header(file: BinaryIO, separator: str = ",") -> list[str]:
 
 def uneven_rows(
     file: BinaryIO, name: str, separator: str = ",", *, every_line: bool = False
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Which records (N,) of a csv have another number of cells than its header.
 
     Raises InputError for a repeated header, and unless `every_line` is a record for uneven rows.
@@ -113,13 +118,3 @@ def uneven_rows(
             marks=_MARKS[separator],
         )
     return uneven
-
-
-def _refuse_utf16(file: BinaryIO, name: str) -> None:
-    """Raise InputError where a csv starts as UTF-16: with its mark or a two-byte ASCII letter."""
-    start = file.read(4)
-    file.seek(0)
-    halves = {start[::2], start[1::2]}
-    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if marked or (b"\0\0" in halves and len(halves) == 2):
-        raise InputError.by("file-utf-16", name=name, csv_rule=CSV_RULE)

@@ -11,9 +11,8 @@ from typing import Any, Literal, Protocol
 import narwhals as nw
 import numpy as np
 from narwhals.typing import EagerAllowed, IntoBackend, IntoFrame
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, positions
+from pyvws._base.checks import Bools, Floats, Places, positions
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError
 from pyvws.tables.files.headers import display_names, named, names_or_number, placed, record_instead
@@ -24,6 +23,9 @@ _VIEWS = {"string_view": "string", "binary_view": "binary"}
 MODELLED = " Or have empty cells modelled: in a schema by missing = true"
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.
 
+Frame = nw.DataFrame[Any]
+"""A table in memory, of pandas, polars or Arrow, as narwhals shows it."""
+
 OutcomeKind = Literal["whole", "real", "boolean", "date"] | nw.Series[Any]
 """The type of a synthetic outcome in a released table: 64-bit integers or floats, or booleans.
 
@@ -32,7 +34,7 @@ in their own type.
 """
 
 
-def narwhal_view(table: IntoFrame) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+def narwhal_view(table: IntoFrame) -> Frame | nw.LazyFrame[Any]:
     """A narwhals view of a table, in memory or lazy; InputError for repeated column names."""
     try:
         frame = nw.from_native(table)
@@ -50,7 +52,7 @@ def narwhal_view(table: IntoFrame) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     return frame
 
 
-def open_frame(table: IntoFrame, *, least: int = 2) -> nw.DataFrame[Any]:
+def open_frame(table: IntoFrame, *, least: int = 2) -> Frame:
     """A narwhals view in memory of a table with at least `least` rows; collects a lazy frame."""
     frame = narwhal_view(table)
     if isinstance(frame, nw.LazyFrame):
@@ -60,7 +62,7 @@ def open_frame(table: IntoFrame, *, least: int = 2) -> nw.DataFrame[Any]:
     return _without_views(frame)
 
 
-def _without_views(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+def _without_views(frame: Frame) -> Frame:
     """The frame with Arrow's views as plain text or bytes, since Arrow takes no rows of a view."""
     native: Any = frame.to_native()
     if frame.implementation.is_polars():
@@ -89,7 +91,7 @@ def written_as_text(table: IntoFrame, released: IntoFrame) -> tuple[str, ...]:
     )
 
 
-def column_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
+def column_names(frame: Frame | nw.LazyFrame[Any]) -> list[str]:
     """Names of all columns in their order; a repeated name stands as often as in the table."""
     if isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars():
         return list(frame.collect_schema().names())  # Its `columns` warns in older releases.
@@ -142,7 +144,7 @@ def check_columns(
             raise InputError.by("columns-lacking", role=role, lacks=lacks, hint=hint)
 
 
-def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) -> dict[str, Any]:
+def plain_columns(frame: Frame, names: Sequence[str], *, role: str) -> dict[str, Any]:
     """The named columns as pandas Series, none with a missing or infinite value."""
     check_columns(frame, names, role=role)
     columns = {}
@@ -158,7 +160,7 @@ def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) 
     return columns
 
 
-def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
+def unit_codes(frame: Frame, name: str) -> Places:
     """The units (N,) of records, from 0 in the order of their first records, by a column of ids.
 
     No record changes the unit of another by the type that it gives the column. Raises InputError
@@ -178,7 +180,7 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
     return np.array([numbers[key] for key in keys], dtype=np.intp)[codes]
 
 
-def units_by_id(ids: nw.Series[Any]) -> NDArray[np.intp]:
+def units_by_id(ids: nw.Series[Any]) -> Places:
     """The unit (N,) of each record by its id, from 0 on; -1 of a record without an id.
 
     No record changes the unit of another by the type that it gives the column, unless a reader took
@@ -192,12 +194,12 @@ def units_by_id(ids: nw.Series[Any]) -> NDArray[np.intp]:
     return np.array([*units, -1], dtype=np.intp)[places]
 
 
-def units_from_0(ids: nw.Series[Any]) -> NDArray[np.intp]:
+def units_from_0(ids: nw.Series[Any]) -> Places:
     """As `units_by_id`, where the records without an id are one unit, 0 if there are any."""
     return np.unique(units_by_id(ids), return_inverse=True)[1]
 
 
-def linked_by(frame: nw.DataFrame[Any], unit: str | None) -> str | None:
+def linked_by(frame: Frame, unit: str | None) -> str | None:
     """`unit` where the frame has that column and each of its records has an id there; else None."""
     if unit is None or unit not in frame.columns or (units_by_id(frame[unit]) < 0).any():
         return None
@@ -214,7 +216,7 @@ def refuse_lost_digits(ids: nw.Series[Any]) -> None:
         raise InputError.by("digits-lost", ids=ids.name)
 
 
-def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
+def numeric_column(frame: Frame, name: str, *, role: str) -> Floats:
     """One numeric column as floats (N,), none missing or infinite."""
     check_columns(frame, [name], role=role)
     column = frame[name]
@@ -227,7 +229,7 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
     return values
 
 
-def outcome_column(frame: nw.DataFrame[Any], name: str) -> Floats:
+def outcome_column(frame: Frame, name: str) -> Floats:
     """The outcome as floats (N,), none missing or infinite; true counts as 1."""
     check_columns(frame, [name], role="outcome")
     if frame[name].dtype == nw.Boolean:
@@ -253,7 +255,7 @@ def outcome_series(
     return nw.new_series(name, values.astype(numpy_type), dtype, backend=backend)
 
 
-def with_columns(frame: nw.DataFrame[Any], new_columns: Sequence[nw.Series[Any]]) -> Any:
+def with_columns(frame: Frame, new_columns: Sequence[nw.Series[Any]]) -> Any:
     """The native table with new columns in the place of those of the same names.
 
     Where the new columns are all of the table, they may have another number of values.
@@ -270,7 +272,7 @@ def with_columns(frame: nw.DataFrame[Any], new_columns: Sequence[nw.Series[Any]]
     return frame.with_columns(*new_columns).to_native()
 
 
-def _refuse_missing(bad: NDArray[np.bool_], column: nw.Series[Any], role: str) -> None:
+def _refuse_missing(bad: Bools, column: nw.Series[Any], role: str) -> None:
     if bad.any():
         infinite = column.dtype.is_float() and np.isinf(column.fill_null(0).to_numpy()).any()
         own = ", in a run on one outcome by --column 'missing = true'" * (role == "outcome")

@@ -28,7 +28,11 @@ def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:
     where a cell is missing, so the new frame holds none.
     """
     frame = frame.with_columns(pl.col(pl.Enum).cast(pl.Categorical))
-    names = [name for name, column in frame.to_dict().items() if _may_hide(column)]
+    names = [
+        name  # A byte holds eight rows of truth values.
+        for name, column in frame.to_dict().items()
+        if column.dtype == pl.Boolean or column.dtype.is_nested() or column.has_nulls()
+    ]
     if not names:
         return frame
     memory = io.BytesIO()
@@ -96,8 +100,3 @@ def without_notes(table: Any) -> Any:
     import pyarrow as pa
 
     return table.cast(pa.schema([field.remove_metadata() for field in schema]))
-
-
-def _may_hide(column: pl.Series) -> bool:
-    packed = column.dtype == pl.Boolean  # A byte holds eight rows.
-    return packed or column.dtype.is_nested() or column.has_nulls()

@@ -8,9 +8,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import EPOCH, label_of, moved
 
@@ -54,9 +53,7 @@ def holds_dates(column: nw.Series[Any]) -> bool:
     return column.dtype in (nw.Date, nw.Datetime)
 
 
-def distinct(
-    column: nw.Series[Any], *, any_cell: bool = False
-) -> tuple[NDArray[np.intp], list[str]]:
+def distinct(column: nw.Series[Any], *, any_cell: bool = False) -> tuple[Places, list[str]]:
     """Each cell's place (N,) among the distinct values, -1 if empty, and the values as text.
 
     No cell changes the text of another: 1 and true are two values in a column that has both. With
@@ -123,8 +120,7 @@ def days_of(column: nw.Series[Any], start: str) -> Floats:
     if isinstance(dates.dtype, pl.Datetime):
         if dates.dtype.time_zone is not None:
             raise InputError.by("times-of-zone", column=column.name)
-        times = int((dates != dates.dt.truncate("1d")).sum())
-        if times:
+        if times := int((dates != dates.dt.truncate("1d")).sum()):
             raise InputError.by("times-of-day", column=column.name, times=times)
     days = dates.cast(pl.Date).to_physical().cast(pl.Float64).fill_null(float("nan"))
     return np.asarray(moved(days.to_numpy(), EPOCH, start), dtype=np.float64)

@@ -151,8 +151,7 @@ def _is_date(year: int, month: int, day: int) -> bool:
 
 def id_of(cell: str) -> str:
     """An id as text: ids that spell one number, such as 01, 1 and 1.0, are one, with all digits."""
-    whole = _WHOLE.fullmatch(cell.strip())
-    if whole:
+    if whole := _WHOLE.fullmatch(cell.strip()):
         return "".join(whole.groups())
     number = as_number(cell)
     return cell if number is None else label_of(number)

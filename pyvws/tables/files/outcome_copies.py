@@ -16,7 +16,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import DisclosureWarning, InputError
-from pyvws.tables.files.frame import OutcomeKind
+from pyvws.tables.files.frame import Frame, OutcomeKind
 from pyvws.tables.files.headers import display_names, named
 from pyvws.tables.files.labels import EPOCH, days_or_empty
 from pyvws.tables.files.write import NO_PLACE
@@ -149,7 +149,7 @@ class OutcomeCopies:
 
 
 def look_for_copies(
-    frame: nw.DataFrame[Any],
+    frame: Frame,
     columns: Sequence[str],
     outcomes: Mapping[str, tuple[Floats, OutcomeKind]],
     *,

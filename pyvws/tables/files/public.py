@@ -11,7 +11,7 @@ import narwhals as nw
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import open_frame
+from pyvws.tables.files.frame import Frame, open_frame
 from pyvws.tables.files.read import FORMATS, read_table
 
 MOST_VALUES: Final = 200_000_000  # Some 2 GB of text and codes.
@@ -20,7 +20,7 @@ MOST_VALUES: Final = 200_000_000  # Some 2 GB of text and codes.
 class PublicTable(str):
     """A public table as a setting: its path as it was given, or "frame" for a `frame` in memory."""
 
-    frame: nw.DataFrame[Any] | None
+    frame: Frame | None
 
     def __new__(cls, given: Any) -> PublicTable:
         """The table of a path, a frame, or another such setting."""
@@ -44,13 +44,13 @@ class PublicTable(str):
         )
 
     @property
-    def rows(self) -> nw.DataFrame[Any]:
+    def rows(self) -> Frame:
         """All rows with all columns; of a file the cells are text."""
         if self.frame is not None:
             return self.frame
         return nw.from_native(read_table(Path(self)).as_written)
 
-    def records(self, names: Collection[str]) -> nw.DataFrame[Any]:
+    def records(self, names: Collection[str]) -> Frame:
         """The records with those of the named columns that the table has, cell by cell.
 
         All datasets of a release are taken together. Raises InputError for a table without two of

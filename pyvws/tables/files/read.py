@@ -145,8 +145,8 @@ def read_table(path: Path, *, every_line: bool = False) -> TableFile:
     if uneven.any():
         as_written = as_written.with_columns(in_lines(uneven, pl.all(), OTHER_CELLS))
         frame = frame.with_columns(in_lines(uneven, pl.all(), None))
-    row_names = kind == "csv" and frame.width > 1 and frame.columns[0] == ""
-    if row_names := row_names and (every_line or _has_row_names(frame)):
+    unnamed = kind == "csv" and frame.width > 1 and frame.columns[0] == ""
+    if row_names := unnamed and (every_line or _numbers_rows(frame.to_series(0))):
         frame, as_written = frame[:, 1:], as_written[:, 1:]
     return TableFile(frame, as_written, kind, digest, row_names)
 
@@ -184,12 +184,10 @@ def csv_types(path: Path, given: dict[str, Any]) -> pl.Schema:
     return types
 
 
-def _has_row_names(frame: pl.DataFrame) -> bool:
-    """Whether the first column numbers the rows from 1, or from 0 as pandas."""
-    if not frame.dtypes[0].is_integer():
-        return False
-    own = frame.to_series(0)
-    return any(own.equals(pl.Series(range(k, k + len(own)), dtype=own.dtype)) for k in (0, 1))
+def _numbers_rows(own: pl.Series) -> bool:
+    """Whether a column numbers the rows from 1, or from 0 as pandas."""
+    rows = (pl.Series(range(k, k + len(own)), dtype=own.dtype) for k in (0, 1))
+    return own.dtype.is_integer() and any(map(own.equals, rows))
 
 
 @contextmanager
@@ -261,8 +259,7 @@ def scan_columns(path: Path, kind: str) -> pl.LazyFrame:
         raise pl.exceptions.SchemaError("the parts have other columns")
     keyed: dict[tuple[tuple[str, str], ...], list[Path]] = {}
     for part in parts:
-        folders = part.relative_to(path).parts[:-1]
-        named = (name.partition("=") for name in folders if "=" in name)
+        named = (name.partition("=") for name in part.relative_to(path).parts[:-1] if "=" in name)
         keyed.setdefault(tuple((key, unquote(value)) for key, _, value in named), []).append(part)
     values = {pair for pairs in keyed for pair in pairs if pair[1] != _HIVE_NULL}
     text = {key for key, value in values if not _WHOLE.fullmatch(value)}
@@ -340,15 +337,12 @@ def _refuse_schema(schema: pa.Schema) -> None:
     """Raise ValueError for a repeated column name, or a type that no table of records has."""
     from pyarrow import types
 
-    strange = types.is_run_end_encoded, types.is_union, types.is_decimal256, _is_interval
+    strange = types.is_run_end_encoded, types.is_union, types.is_decimal256
     if len(set(schema.names)) < len(schema.names):
         raise ValueError("names are given twice")
-    if any(is_one(field.type) for field in schema for is_one in strange):
-        raise ValueError("a type is not supported")
-
-
-def _is_interval(kind: object) -> bool:
-    return str(kind).endswith("interval")  # pyarrow has no name for two interval types.
+    for kind in (field.type for field in schema):  # pyarrow has no name for two interval types.
+        if str(kind).endswith("interval") or any(is_one(kind) for is_one in strange):
+            raise ValueError("a type is not supported")
 
 
 def folder_kind(path: Path) -> str:

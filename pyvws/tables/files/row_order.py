@@ -57,8 +57,7 @@ def released_rows(order: RowNumbers | None, records: int) -> RowNumbers:
 def _numbers(first: int, many: int) -> RowNumbers:
     """Consecutive whole numbers (N,), in four bytes where four bytes are enough."""
     kind: Any = np.int32 if many < np.iinfo(np.int32).max else np.int64
-    numbers: RowNumbers = np.arange(first, first + many, dtype=kind)
-    return numbers
+    return np.arange(first, first + many, dtype=kind)
 
 
 def laid_out(

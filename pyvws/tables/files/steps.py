@@ -265,9 +265,8 @@ class LazyTable:
     def number(self) -> int:
         """The number of records, which the engine counts."""
         with named_errors(self.name):
-            first = self.frame.select(self.columns[:1])
-            found = first.select(nw.len().alias(COUNT)).collect(backend="polars")
-            return int(found.item())
+            counted = self.frame.select(self.columns[:1]).select(nw.len().alias(COUNT))
+            return int(counted.collect(backend="polars").item())
 
     def every(self, step: int, columns: Sequence[str]) -> pl.DataFrame:
         """No record, since an engine without an order has no places."""
@@ -315,8 +314,7 @@ class TalliedTable:
         with named_errors(self.name, columns, self.columns):
             rows = self.rows.group_by(columns).agg(pl.col(COUNT).sum()).sort(columns)
         if not by_schema:
-            own = [name for name in columns if name not in by_cell]
-            refuse_missing(rows, own, f"{MODELLED}.")
+            refuse_missing(rows, [x for x in columns if x not in by_cell], f"{MODELLED}.")
         return rows, rows
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:

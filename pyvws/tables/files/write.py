@@ -99,8 +99,7 @@ def _batch_writer(file: IO[bytes], schema: object, format: str) -> Any:
 
     if format == "parquet":
         return parquet.ParquetWriter(file, schema, compression="zstd")
-    packed = pa.ipc.IpcWriteOptions(compression="zstd")
-    return pa.ipc.new_file(file, schema, options=packed)
+    return pa.ipc.new_file(file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd"))
 
 
 def _arrow(batch: pl.DataFrame, *, text: bool) -> Any:

@@ -11,7 +11,7 @@ columns of a model.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import narwhals as nw
@@ -20,11 +20,12 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from pyvws._base.checks import Floats
+from pyvws.tables.files.frame import Frame
 from pyvws.tables.files.kinds import distinct, floats_of, has_labels, holds_numbers
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.often import Bools, Codes, Often
-from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.column import Columns
 from pyvws.tables.schema.families import MOST_LEVELS
 
 OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal", "gamma", "beta")
@@ -170,7 +171,9 @@ def look_like_codes(values: Floats) -> bool:
     gaps = len(known) <= _GAPS * ((known[-1] - known[0]) / step + 1.0)
     if not gaps and len(known) > MOST_LEVELS:  # An amount; all pairs would be many, too.
         return False
-    if gaps and _widen(known):
+    steps = np.diff(known)
+    beside = np.concatenate([steps[:1], steps]) + np.concatenate([steps, steps[-1:]])
+    if gaps and _rank_correlation(known, beside) > _WIDENING:  # As amounts have in a tail.
         return False
     if not gaps or len(known) > MOST_LEVELS:  # More proof is needed: numbers have a middle.
         apart = np.abs(known - np.median(values))
@@ -195,13 +198,6 @@ def look_like_codes(values: Floats) -> bool:
         return unlike >= _UNLIKE
     beside, any_two = (_unlike(counts, round_to, every=every) for every in (False, True))
     return beside >= max(_UNLIKE_WITHOUT, _AS_ANY * any_two)
-
-
-def _widen(known: Floats) -> bool:
-    """Whether the gaps between numbers (n,) that rise widen, as those of amounts do in a tail."""
-    steps = np.diff(known)
-    beside = np.concatenate([steps[:1], steps]) + np.concatenate([steps, steps[-1:]])
-    return _rank_correlation(known, beside) > _WIDENING
 
 
 def _rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
@@ -251,13 +247,13 @@ def part_in_waves(ids: Codes, waves: Codes) -> bool:
     return len(np.unique(both)) == len(both)
 
 
-def proposed_unit(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> str | None:
+def proposed_unit(frame: Frame, proposed: Columns) -> str | None:
     """The column of ids whose units are the largest; None where no records share an id."""
     noted = [name for name, column in proposed.items() if column.note == notes.UNIT]
     return min(noted, key=lambda name: len(distinct(frame[name])[1]), default=None)
 
 
-def units_of_records(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> Often:
+def units_of_records(frame: Frame, proposed: Columns) -> Often:
     """The unit of each record (N,): what all records of one household have is one observation.
 
     Few units are units here too.
@@ -268,11 +264,7 @@ def units_of_records(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -
 
 
 def ids_of_units(
-    frame: nw.DataFrame[Any],
-    proposed: Mapping[str, Column],
-    least: int = FEW + 1,
-    *,
-    larger: bool = False,
+    frame: Frame, proposed: Columns, least: int = FEW + 1, *, larger: bool = False
 ) -> list[str]:
     """Columns of text or whole numbers that say which records are of one household or person.
 
@@ -316,8 +308,7 @@ def ids_of_units(
             if other != name and proposed[other].note not in (notes.ONE, notes.OTHER, notes.ID)
         ]
         most = _MOST_OF_AN_ID if of_ids or larger else _MOST_MEMBERS
-        fewest = _MOST_MEMBERS if larger and not of_ids else _MOST_OF_AN_ID if larger else 0
-        fewest = 0 if shuffled else fewest
+        fewest = 0 if shuffled or not larger else _MOST_OF_AN_ID if of_ids else _MOST_MEMBERS
         if not (least <= number < len(own) and fewest * number < len(own) <= most * number):
             continue
         held = sum(

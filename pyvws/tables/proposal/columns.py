@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 from unicodedata import category
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.files.frame import Frame
 from pyvws.tables.files.kinds import (
     days_of,
     distinct,
@@ -50,7 +52,7 @@ from pyvws.tables.proposal.numbers import (
     rising,
 )
 from pyvws.tables.proposal.often import Bools, Codes, Often
-from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.column import Column, Columns
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.write_values import native_levels
 
@@ -88,7 +90,7 @@ def _dropped(note: str, *review: str) -> Column:
     return Column(role="drop", note=note, review=review)
 
 
-def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
+def proposed_columns(frame: Frame) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
     alone = Often.of(np.arange(len(frame)))
     proposed = {name: _proposed(frame[name], alone) for name in frame.columns}
@@ -100,16 +102,13 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     if (often.each < 1.0).any():  # Rare is now what few units have.
         drawn = [name for name, column in proposed.items() if column.role != "drop"]
         proposed |= {name: _proposed(frame[name], often) for name in drawn}
-    unit = proposed_unit(frame, proposed)
-    if unit is not None:
+    if (unit := proposed_unit(frame, proposed)) is not None:
         proposed |= _codes_by_unit(frame, proposed, distinct(frame[unit])[0])
     held = [name for name in held if proposed[name].note != notes.UNIT]
     return proposed | {name: _dropped(notes.HELD, "role") for name in held}
 
 
-def _codes_by_unit(
-    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], units: Codes
-) -> dict[str, Column]:
+def _codes_by_unit(frame: Frame, proposed: Columns, units: Codes) -> dict[str, Column]:
     """The columns whose numbers look like codes or rates by record alone, and not by unit (N,).
 
     A height that is the same in all records of a person has as many records as the person.
@@ -139,10 +138,8 @@ def _proposed(column: nw.Series[Any], often: Often) -> Column:
         missing = {"missing": True} if np.isnan(days).any() else {}
         return _dates(days, missing, often, _NANOSECONDS if short else _YEARS)
     if column.dtype == nw.Boolean or has_labels(column):
-        try:
+        with suppress(InputError):  # No text can have the labels, or no category of this type.
             return _category(column, often)
-        except InputError:  # No text can have the labels, or no category of this type.
-            return _dropped(notes.OTHER)
     return _dropped(notes.OTHER)
 
 
@@ -242,16 +239,15 @@ def _spelling(labels: Sequence[str]) -> str | None:
     if sum(map(bool, map(_DATE.fullmatch, labels))) > len(labels) / 2:
         return notes.OTHER_DATES
     others = [label for label in labels if as_number(label) is None][:_READ]
-    bare = ["".join(x for x in text if x != "%" and category(x) != "Sc").strip() for text in others]
+    signs = {x for text in others for x in text if x == "%" or category(x) == "Sc"}
+    bare = ["".join(x for x in text if x not in signs).strip() for text in others]
     amounts = [text for text in bare if _AMOUNT.fullmatch(_BLANKS.sub("", text))]
     words = len(others) - len(amounts)
     if not amounts or words > min(MOST_CODES, len(labels) / 2):
         return None
     in_groups = [text for text in amounts if _GROUPS.fullmatch(text)]
     causes = {
-        "signs such as $ or %": any(
-            x == "%" or category(x) == "Sc" for text in others for x in text
-        ),
+        "signs such as $ or %": bool(signs),
         "decimal commas": any("," in text for text in {*amounts} - {*in_groups}),
         "separators of thousands": bool(in_groups),
     }

@@ -13,17 +13,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Values
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal.numbers import step_below
-from pyvws.tables.proposal.often import Bools, Often
+from pyvws.tables.proposal.often import CodedRecords, Often
 from pyvws.tables.proposal.rules import formatted_name
 from pyvws.tables.schema.arithmetic import EXACT, precision
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.rules import Computed, read_rule
-
-Values = Mapping[str, Floats]
 
 LEAST_DIFFERENT: Final = 10
 """So many different values show a rule, and so many of what each column of it gives."""
@@ -90,15 +88,13 @@ class _Form:
 
 
 class Forms:
-    """The forms of a table's numbers, each in some records, which refuse most of them.
+    """The forms of a table's numbers, each in some records, which refuse most of them."""
 
-    `values` (N,) by name are the records as `Schema.coded` gives them.
-    """
-
-    def __init__(self, columns: Mapping[str, Column], values: Values) -> None:
+    def __init__(self, records: CodedRecords) -> None:
+        self.values = values = records.values
         self.numbers = [
             name
-            for name, column in columns.items()
+            for name, column in records.columns.items()
             if column.role == "synthesize" and not column.categorical and column.days_since is None
         ]
         n = max((len(values[name]) for name in self.numbers), default=0)
@@ -122,20 +118,14 @@ class Forms:
         ).reshape(-1, 2)
 
     def rules_of(
-        self,
-        name: str,
-        among: Collection[str],
-        columns: Mapping[str, Column],
-        values: Values,
-        *,
-        most: int = 2,
+        self, name: str, among: Collection[str], columns: Mapping[str, Column], *, most: int = 2
     ) -> Iterator[str]:
         """The rules that compute a number in all records from at most `most` numbers `among` all.
 
         First stand multiples, powers and logarithms of one number, then lines, then what follows
         from two. Of each kind those of numbers that nothing computes go first, then the shortest.
         """
-        own = values[name]
+        own, values = self.values[name], self.values
         if name not in self.numbers or _different(own) < LEAST_DIFFERENT:
             return
         given = np.isin(self.parts, [k for k, x in enumerate(self.numbers) if x in among])
@@ -161,12 +151,13 @@ class Forms:
         yield from (text for *_, text in sorted(found[2]))
 
     def nearly(
-        self, name: str, among: Collection[str], columns: Mapping[str, Column], values: Values
+        self, name: str, among: Collection[str], column: Column
     ) -> Iterator[tuple[tuple[str, ...], Bools]]:
         """The numbers of which most records are one multiple of a form, and the others (N,)."""
         if name not in self.numbers:
             return
-        own, places = values[name], {x: k for k, x in enumerate(self.numbers)}
+        values, places = self.values, {x: k for k, x in enumerate(self.numbers)}
+        own = values[name]
         given = np.isin(self.parts, [places[x] for x in among if x in places]).all(axis=1)
         asked = np.flatnonzero(given)
         with np.errstate(all="ignore"):
@@ -175,7 +166,7 @@ class Forms:
         middle = np.nanmedian(np.where(np.isfinite(factors), factors, np.nan)[:, some], axis=0)
         for place, factor in zip(asked[some].tolist(), middle.tolist(), strict=True):
             form, share = self.forms[place], _NEAR_ENOUGH * np.abs(own)
-            numbers, room = form.of(values), _room(columns[name], own, self.sizes[place])
+            numbers, room = form.of(values), _room(column, own, self.sizes[place])
             near = np.abs(own - factor * numbers) <= share + room
             if near.sum() <= len(own) // 2 or not factor or not form.varies(values):
                 continue
@@ -184,12 +175,10 @@ class Forms:
                 off = np.abs(own - _shortest(low, high) * numbers)
                 yield form.parts, ~(off <= room) & ~(np.isnan(own) & np.isnan(numbers))
 
-    def giving(
-        self, name: str, among: Collection[str], columns: Mapping[str, Column], values: Values
-    ) -> set[str]:
+    def giving(self, name: str, among: Collection[str], records: CodedRecords) -> set[str]:
         """The numbers `among` all of which one alone gives a number in all records."""
-        texts = self.rules_of(name, among, columns, values, most=1)
-        found = (with_values(text, columns, values) for text in texts)
+        texts = self.rules_of(name, among, records.columns, most=1)
+        found = (with_values(text, records) for text in texts)
         return {rule.columns[0] for rule, _ in filter(None, found)}
 
 
@@ -279,9 +268,7 @@ def _line(own: Floats, x: Floats, column: Column) -> tuple[float, float] | None:
     return None
 
 
-def with_values(
-    text: str, columns: Mapping[str, Column], values: Values
-) -> tuple[Computed, dict[str, Column]] | None:
+def with_values(text: str, records: CodedRecords) -> tuple[Computed, dict[str, Column]] | None:
     """A rule, and its columns with ranges in which it has a value; None where they cannot have.
 
     What a logarithm or a ratio takes gets a range above 0 where all records are above 0. Where that
@@ -289,14 +276,14 @@ def with_values(
     """
     try:
         rule = read_rule(text)
-        parts = {name: columns[name] for name in rule.columns}
+        parts = {name: records.columns[name] for name in rule.columns}
     except (InputError, KeyError):  # A name is odd.
         return None
     if not isinstance(rule, Computed):
         return None
     for name in rule.columns:
         if not _is_whole(rule, parts):
-            above = _above_0(name, {**columns, **parts}, values)
+            above = _above_0(name, {**records.columns, **parts}, records.values)
             parts |= above if _is_whole(rule, {**parts, **above}) else {}
     return (rule, parts) if _is_whole(rule, parts) else None
 

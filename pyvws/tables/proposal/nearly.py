@@ -20,7 +20,7 @@ from pyvws._base.phrase import counted
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.proposal.codes import units_of_records
 from pyvws.tables.proposal.forms import LEAST_DIFFERENT, Forms
-from pyvws.tables.proposal.often import Bools, Codes, Often
+from pyvws.tables.proposal.often import Bools, CodedRecords, Codes
 from pyvws.tables.proposal.rules import Told, coded_parts
 from pyvws.tables.proposal.sums import sums_of
 from pyvws.tables.schema.schema import Schema
@@ -42,22 +42,21 @@ class _Nearly(NamedTuple):
     broken: int
 
 
+def _few(each: Floats, broken: Bools, of: float) -> bool:
+    """Whether some records (N,) break a rule about `of` units, but no more than so few."""
+    return 0.0 < float(each[broken].sum()) <= _BROKEN * of
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class _Records:
-    """The records of a table as a schema codes them, and the unit of each."""
+class _Told(Told):
+    """What records tell of chance; rules that all of them keep say so of those that are `fixed`."""
 
-    schema: Schema
-    values: Mapping[str, Floats]
-    often: Often
+    fixed: Bools
 
-    def few(self, broken: Bools, of: float) -> bool:
-        """Whether some records (N,) break a rule about `of` units, but no more than so few."""
-        return 0.0 < float(self.often.each[broken].sum()) <= _BROKEN * of
-
-    def is_told(self, told: Told, code: int, holds: Bools, fixed: Bools) -> bool:
+    def is_told(self, code: int, holds: Bools) -> bool:
         """Whether chance would hardly give a code where a condition holds, mostly not `fixed`."""
-        units, new = (float(self.often.each[x].sum()) for x in (holds, holds & ~fixed))
-        sure = units * told.nats(code, ~holds) >= _CHANCE and told.apart(code, holds)
+        units, new = (float(self.each[x].sum()) for x in (holds, holds & ~self.fixed))
+        sure = units * self.nats(code, ~holds) >= _CHANCE and self.apart(code, holds)
         return sure and new >= _UNITS_A_LEVEL
 
 
@@ -69,8 +68,9 @@ def broken_rules(schema: Schema, frame: IntoFrame, shown: Mapping[str, str]) -> 
     `shown` is what each column is called.
     """
     table = open_frame(frame, least=1)
-    records = _Records(schema, schema.coded(table), units_of_records(table, schema.columns))
-    forms = Forms(schema.columns, records.values)
+    often = units_of_records(table, schema.columns)
+    records = CodedRecords(schema.columns, schema.coded(table), often)
+    forms = Forms(records)
     lines, earlier = [], list[str]()
     for name in schema.synthesized:
         column = schema.columns[name]
@@ -88,21 +88,21 @@ def broken_rules(schema: Schema, frame: IntoFrame, shown: Mapping[str, str]) -> 
 
 
 def _by_numbers(
-    name: str, earlier: list[str], records: _Records, forms: Forms
+    name: str, earlier: list[str], records: CodedRecords, forms: Forms
 ) -> Iterator[_Nearly]:
     """The sum, the formula or else the order by earlier numbers that nearly all records keep."""
-    columns, own = records.schema.columns, records.values[name]
+    columns, own = records.columns, records.values[name]
     others = [x for x in earlier if not columns[x].categorical][-_MOST_NUMBERS:]
     n, each = float(records.often.each.sum()), records.often.each
     alike = [x for x in others if columns[x].days_since is None]
     if columns[name].days_since is None and len(np.unique(own)) >= LEAST_DIFFERENT:
-        for found in sums_of(name, alike, columns, records.values):
-            if records.few(found.broken | found.blank, n):
-                broken = found.broken | found.blank
+        for found in sums_of(name, alike, records):
+            broken = found.broken | found.blank
+            if _few(each, broken, n):
                 yield _Nearly(n, "a sum", found.parts, int(broken.sum()))
                 return
-        for parts, broken in forms.nearly(name, alike, columns, records.values):
-            if records.few(broken, n):
+        for parts, broken in forms.nearly(name, alike, columns[name]):
+            if _few(each, broken, n):
                 yield _Nearly(n, "a formula", parts, int(broken.sum()))
                 return
     if any(rule.bounds for rule in columns[name].rules):
@@ -123,34 +123,31 @@ def _by_numbers(
                 yield _Nearly(crossed, "an order", (other,), int(broken.sum()))
 
 
-def _by_codes(name: str, earlier: list[str], records: _Records) -> Iterator[_Nearly]:
+def _by_codes(name: str, earlier: list[str], records: CodedRecords) -> Iterator[_Nearly]:
     """Lookups, bands, fixed values and bars by one earlier column that nearly all records keep."""
-    schema, often = records.schema, records.often
-    coded = coded_parts(name, schema.columns[name], records.values)
+    columns, coded = records.columns, coded_parts(name, records)
     if coded is None:
         return
-    codes, told = coded[0], Told(coded[0], often)
-    fixed = np.zeros(len(codes), dtype=np.bool_)
-    for rule in schema.columns[name].rules:
-        fixed |= rule.judged(name, codes.astype(np.float64) + 1.0, records.values, schema.columns)[
-            0
-        ]
+    codes, fixed = coded[0], np.zeros(len(coded[0]), dtype=np.bool_)
+    for rule in columns[name].rules:
+        holds, _ = rule.judged(name, codes.astype(np.float64) + 1.0, records.values, columns)
+        fixed |= holds
+    told = _Told(codes, records.often, fixed)
     for other in earlier:
-        column, x = schema.columns[other], records.values[other]
+        column, x = columns[other], records.values[other]
         if not column.categorical:
-            yield from _bands(other, codes, x, records)
-            yield from _by_size(other, told, x, fixed, records)
-        parts = coded_parts(other, column, records.values)
-        if parts is not None:
-            if schema.columns[name].categorical:
-                yield from _lookup(other, codes, parts[0], records)
-            yield from _by_levels(other, told, parts[0], fixed, records)
+            yield from _bands(other, told, x)
+            yield from _by_size(other, told, x)
+        if (parts := coded_parts(other, records)) is not None:
+            if columns[name].categorical:
+                yield from _lookup(other, told, parts[0])
+            yield from _by_levels(other, told, parts[0])
 
 
-def _lookup(other: str, codes: Codes, own: Codes, records: _Records) -> Iterator[_Nearly]:
+def _lookup(other: str, told: _Told, own: Codes) -> Iterator[_Nearly]:
     """Whether each level (N,) of another column nearly has one code (N,)."""
+    codes, each, n = told.codes, told.each, float(told.each.sum())
     L, G = int(codes.max()) + 1, int(own.max()) + 1
-    each, n = records.often.each, float(records.often.each.sum())
     table = np.bincount(own * L + codes, minlength=G * L).reshape(G, L)
     of_level = table.sum(axis=1)
     likeliest = table.argmax(axis=1)
@@ -158,7 +155,7 @@ def _lookup(other: str, codes: Codes, own: Codes, records: _Records) -> Iterator
     rarer = n - np.bincount(own, each).max()
     used = int((of_level > 0).sum())
     if (
-        records.few(broken, n)
+        _few(each, broken, n)
         and rarer >= _UNITS_A_LEVEL * (used - 1)
         and len(np.unique(likeliest[of_level > 0])) > 1
         and n - np.bincount(codes, each).max() >= _UNITS_A_LEVEL
@@ -166,13 +163,8 @@ def _lookup(other: str, codes: Codes, own: Codes, records: _Records) -> Iterator
         yield _Nearly(n, "a lookup", (other,), int(broken.sum()))
 
 
-def _by_size(
-    other: str, told: Told, x: Floats, fixed: Bools, records: _Records
-) -> Iterator[_Nearly]:
-    """Whether nearly all records with small, or with large, numbers (N,) have one code.
-
-    Rules that all records keep say so of those that are `fixed` (N,).
-    """
+def _by_size(other: str, told: _Told, x: Floats) -> Iterator[_Nearly]:
+    """Whether nearly all records with small, or with large, numbers (N,) have one code."""
     there = np.flatnonzero(~np.isnan(x))
     for sign in (1.0, -1.0):
         order = there[np.argsort(sign * x[there], kind="stable")]
@@ -184,16 +176,14 @@ def _by_size(
                 continue
             holds = np.zeros(len(x), dtype=np.bool_)
             holds[order[: ends[at] + 1]] = True
-            units = float(records.often.each[holds].sum())
-            if records.is_told(told, code, holds, fixed):
+            if told.is_told(code, holds):
+                units = float(told.each[holds].sum())
                 yield _Nearly(units, "a rule", (other,), int(wrong[at]))
 
 
-def _by_levels(
-    other: str, told: Told, own: Codes, fixed: Bools, records: _Records
-) -> Iterator[_Nearly]:
+def _by_levels(other: str, told: _Told, own: Codes) -> Iterator[_Nearly]:
     """Codes that nearly all records with some levels or parts (N,) of another one have, or lack."""
-    codes, each = told.codes, records.often.each
+    codes = told.codes
     L, G = int(codes.max()) + 1, int(own.max()) + 1
     table = np.bincount(own * L + codes, minlength=G * L).reshape(G, L)
     of_level = table.sum(axis=1)
@@ -203,8 +193,8 @@ def _by_levels(
         holds = whole[own]
         if not wrong[whole].any() or whole[of_level > 0].all():
             continue
-        units = float(each[holds].sum())
-        if records.is_told(told, code, holds, fixed):
+        if told.is_told(code, holds):
+            units = float(told.each[holds].sum())
             yield _Nearly(units, "a rule", (other,), int(wrong[whole].sum()))
     expected = np.outer(of_level, table.sum(axis=0)) / len(codes)
     seldom = (table > 0) & (table <= _BROKEN * expected)
@@ -212,11 +202,11 @@ def _by_levels(
         yield _Nearly(0.0, "a bar of levels", (other,), int(table[seldom].sum()))
 
 
-def _bands(other: str, codes: Codes, x: Floats, records: _Records) -> Iterator[_Nearly]:
+def _bands(other: str, told: _Told, x: Floats) -> Iterator[_Nearly]:
     """Whether codes (N,) are nearly the intervals of a number (N,): cut where fewest are wrong."""
     there = np.flatnonzero(~np.isnan(x))
     order = there[np.argsort(x[there], kind="stable")]
-    along, number = codes[order], x[order]
+    along, number = told.codes[order], x[order]
     used = np.flatnonzero(np.bincount(along) >= _UNITS_A_LEVEL)
     if len(used) < 2 or len(np.unique(number)) < LEAST_DIFFERENT:
         return
@@ -226,8 +216,8 @@ def _bands(other: str, codes: Codes, x: Floats, records: _Records) -> Iterator[_
     for first, second in pairwise(rank):
         wrong = np.cumsum(along == second) - np.cumsum(along == first)
         band[ends[int(wrong[ends].argmin())] + 1 :] += 1
-    broken = np.zeros(len(codes), dtype=np.bool_)
+    broken = np.zeros(len(x), dtype=np.bool_)
     broken[order] = np.array(rank)[band] != along
-    each = records.often.each
-    if records.few(broken, float(each[order].sum())):
-        yield _Nearly(float(each[order].sum()), "a rule", (other,), int(broken.sum()))
+    units = float(told.each[order].sum())
+    if _few(told.each, broken, units):
+        yield _Nearly(units, "a rule", (other,), int(broken.sum()))

@@ -25,6 +25,9 @@ from pyvws.tables.proposal.often import Codes, Often
 from pyvws.tables.schema.arithmetic import SINGLE
 from pyvws.tables.schema.column import ENTRIES, Column
 
+Ends = tuple[float, float]
+"""The lowest and the highest number of a range."""
+
 _NEAR: Final = 0.02  # Nats of mean log density by which a family that stands later is better.
 _BY_FEW: Final = 3.0  # Of few numbers so many nats in all.
 _POWERS: Final = 7  # Powers of ten of the scale signed-log, from the largest size down.
@@ -73,7 +76,7 @@ class _Candidate:
 
 
 def _likeliest(
-    values: Floats, ends: tuple[float, float], *, whole: bool, least: float | None = None
+    values: Floats, ends: Ends, *, whole: bool, least: float | None = None
 ) -> _Candidate:
     """The first family within 0.02 nats of the best for numbers (n,) in a range with these `ends`.
 
@@ -84,21 +87,15 @@ def _likeliest(
     size = 1.0 if whole else float(np.abs(values).max())  # Squares of the largest float are none.
     of_log = ends[0] if ends[0] > 0.0 else least
     scaled = (ends[0] / size, ends[1] / size), None if of_log is None else of_log / size
-    tried = [
-        replace(
-            one,
-            unit=None if one.unit is None else one.unit * size,
-            log_density=one.log_density - math.log(size),
-        )
-        for one in _candidates(values / size, *scaled, whole=whole)
-    ]
+    tried = list(_candidates(values / size, *scaled, whole=whole))
     best = max(candidate.log_density for candidate in tried)
     near = max(_NEAR, _BY_FEW / len(values))
-    return next(candidate for candidate in tried if candidate.log_density >= best - near)
+    found = next(candidate for candidate in tried if candidate.log_density >= best - near)
+    return found if found.unit is None else replace(found, unit=found.unit * size)
 
 
 def _candidates(
-    values: Floats, ends: tuple[float, float], of_log: float | None, *, whole: bool
+    values: Floats, ends: Ends, of_log: float | None, *, whole: bool
 ) -> Iterator[_Candidate]:
     """Each family that can have the numbers (n,), the plainest first."""
     y = np.sort(values)
@@ -149,13 +146,7 @@ def _to_scale(y: ArrayLike, scale: str | None, unit: float | None) -> tuple[Floa
 
 
 def _normal(
-    y: Floats,
-    ends: tuple[float, float],
-    scale: str | None,
-    unit: float | None,
-    *,
-    truncated: bool,
-    whole: bool,
+    y: Floats, ends: Ends, scale: str | None, unit: float | None, *, truncated: bool, whole: bool
 ) -> float:
     """The mean log density of a normal on a scale, with the normaliser of the range or without.
 
@@ -181,16 +172,15 @@ def _normal(
     return float(counts @ shares / len(y)) - _log_share((low - m) / s, (high - m) / s)
 
 
-def _truncated(v: Floats, ends: tuple[float, float]) -> tuple[tuple[float, float], float]:
+def _truncated(v: Floats, ends: Ends) -> tuple[tuple[float, float], float]:
     """Centre and width of a truncated normal of numbers (n,); and its loss without a constant."""
     (low, high), m, s = ends, float(v.mean()), float(v.std())
 
     def loss(at: Floats) -> float:
         centre, width = m + s * at[0], s * math.exp(at[1])
         squares = (s**2 + (m - centre) ** 2) / (2.0 * width**2)
-        return (
-            math.log(width) + squares + _log_share((low - centre) / width, (high - centre) / width)
-        )
+        log_share = _log_share((low - centre) / width, (high - centre) / width)
+        return math.log(width) + squares + log_share
 
     optimum = scipy.optimize.minimize(
         loss,
@@ -225,7 +215,7 @@ def _gamma(y: Floats) -> float:
     return float(shape * math.log(shape / mean) - gammaln(shape) + (shape - 1.0) * logs - shape)
 
 
-def _beta(u: Floats, ends: tuple[float, float]) -> float:
+def _beta(u: Floats, ends: Ends) -> float:
     """The mean log density of a beta law of shares within the range."""
     logs, rest = float(np.log(u).mean()), float(np.log1p(-u).mean())
     m, v = float(u.mean()), float(u.var())
@@ -342,7 +332,7 @@ def number_column(
     *,
     note: str | None = None,
     outside: bool = False,
-    limits: tuple[float, float] = (-math.inf, math.inf),
+    limits: Ends = (-math.inf, math.inf),
 ) -> Column:
     """A column of numbers (n,), of which two differ at least, beside `words` as missing codes.
 
@@ -427,9 +417,7 @@ def _at_decimals(values: Floats) -> tuple[Floats, int | None]:
     return values, None
 
 
-def _family(
-    values: Floats, ends: tuple[float, float], count: bool, least: float | None = None
-) -> dict[str, Any]:
+def _family(values: Floats, ends: Ends, count: bool, least: float | None = None) -> dict[str, Any]:
     """The family of numbers (n,) with its scale, by likelihood; of too few the plainest."""
     if len(np.unique(values)) < 2:
         return {"model": "negative-binomial"} if count else {"model": "normal", **around(ends)}
@@ -443,13 +431,13 @@ def _family(
     return {"model": family.model, **(around(ends) if "normal" in family.model else {})}
 
 
-def around(ends: tuple[float, float]) -> dict[str, Any]:
+def around(ends: Ends) -> dict[str, Any]:
     """The settings that bring numbers within `ends` to where a normal family's priors are."""
     centre, width = (ends[0] + ends[1]) / 2, ends[1] - ends[0]
     return {"outcome_centre": centre, "outcome_unit": step_below(width / _UNITS)}
 
 
-def _around(low: float, high: float, values: Floats) -> tuple[float, float]:
+def _around(low: float, high: float, values: Floats) -> Ends:
     """A range of round numbers around two, and beyond them where any of the values (n,) are.
 
     It then reaches half their distance further, but not from numbers above 0 to others.
@@ -469,7 +457,7 @@ def _towers(point: float, values: Floats) -> bool:
     return int((values == point).sum()) >= _OFTEN * beside
 
 
-def rounded_outwards(low: float, high: float) -> tuple[float, float]:
+def rounded_outwards(low: float, high: float) -> Ends:
     """A range of round numbers around the lowest and highest, which are values of records."""
     step = step_below((high - low) / _STEPS)
     digits = max(0, -math.floor(math.log10(step)))

@@ -7,7 +7,6 @@ fewer than 50 records or units nobody may accept a proposal as it is, and it sho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
@@ -15,16 +14,15 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws._base.phrase import counted
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import meant
-from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.column import Column, Columns
 from pyvws.tables.schema.entries import values_in
 from pyvws.tables.schema.read_values import at_decimals
 
-Bools = NDArray[np.bool_]
 Codes = NDArray[np.intp]
 
 _LEAST_RECORDS: Final = 10  # Of a value that is listed,
@@ -66,7 +64,7 @@ class Often:
         """Whether enough records are among the `rows` (N,)."""
         return bool(self._are_enough(rows.sum(), len(np.unique(self.units[rows]))))
 
-    def codes(self, codes: NDArray[np.intp], size: int) -> Bools:
+    def codes(self, codes: Places, size: int) -> Bools:
         """Which codes (L,) from 0 to `size` - 1 enough records have, of (N,); -1 is no code."""
         there = codes >= 0
         pairs = np.unique(self.units[there].astype(np.int64) * size + codes[there])
@@ -95,7 +93,19 @@ class Often:
         return (ends[0], ends[1]) if ends[0] <= ends[1] else None
 
 
-def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: int) -> str | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedRecords:
+    """The records of a table: `values` (N,) by name, as `Schema.coded` gives them for `columns`.
+
+    `often` has the unit of each record.
+    """
+
+    columns: Columns
+    values: Values
+    often: Often
+
+
+def why_not_accepted(columns: Columns, unit: str | None, records: int) -> str | None:
     """Why a proposal from so many records, or units, is nearly the table, and what to do then.
 
     It has 50 of them or more, and 5 or more for each value that a column has under review. None
@@ -131,7 +141,7 @@ def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: i
     )
 
 
-def as_they_are(columns: Mapping[str, Column]) -> dict[str, Column]:
+def as_they_are(columns: Columns) -> dict[str, Column]:
     """The columns with all numbers within their ranges, as what is computed of them needs.
 
     Dates keep their ranges.
@@ -151,9 +161,7 @@ def as_they_are(columns: Mapping[str, Column]) -> dict[str, Column]:
     }
 
 
-def with_numbers_outside(
-    columns: Mapping[str, Column], frame: nw.DataFrame[Any]
-) -> dict[str, Column]:
+def with_numbers_outside(columns: Columns, frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """The columns with a note of how many records have values that `outside` is for.
 
     The number is confidential, as a proposal is. Notes never leave with a release.

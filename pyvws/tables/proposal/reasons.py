@@ -38,14 +38,8 @@ def reasons(columns: Mapping[str, Column], shown: Mapping[str, str]) -> list[str
 def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]) -> Iterator[str]:
     if column.role != "synthesize":
         return
-    read, barring = (
-        list(
-            dict.fromkeys(
-                shown[x] for rule in column.rules if rule.bars == bars for x in rule.columns
-            )
-        )
-        for bars in (False, True)
-    )
+    named = [(rule.bars, shown[x]) for rule in column.rules for x in rule.columns]
+    read, barring = ([*dict.fromkeys(x for bars, x in named if bars == of)] for of in (False, True))
     of = " and ".join(read)
     if column.lookup:
         yield f"each level of {of} has one value of it"

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import keyword
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -29,12 +29,11 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_number, label_of
-from pyvws.tables.proposal.often import Bools, Codes, Often
-from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.proposal.often import Bools, CodedRecords, Codes, Often
+from pyvws.tables.schema.column import Column, Columns, part_of
 from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.rules import Fixed, Never, read_rule
 
-Values = Mapping[str, Floats]
 _DIGITS: Final = range(-9, 10)  # Decimals of a number between two others.
 _CHANCE: Final = math.log(1e6)  # Nats.
 _MOST_ELSEWHERE: Final = 0.5
@@ -57,10 +56,9 @@ def number_between(below: float, bound: float) -> float:
 
 def condition_on(name: str, column: Column, order: str, number: float) -> str:
     """The condition that compares a number or a date of a column by `order`."""
-    spelled = column.label_of_number(number)
-    return (
-        f"{formatted_name(name)} {order} {spelled if column.days_since is None else repr(spelled)}"
-    )
+    label = column.label_of_number(number)
+    spelled = label if column.days_since is None else repr(label)
+    return f"{formatted_name(name)} {order} {spelled}"
 
 
 def formatted_name(name: str) -> str:
@@ -86,16 +84,14 @@ class _Condition:
     holds: Bools
 
 
-def proposed_rules(
-    proposed: Mapping[str, Column], columns: Mapping[str, Column], values: Values, often: Often
-) -> dict[str, Column]:
-    """The columns `made` of a proposal, with the rules that the records keep.
+def proposed_rules(proposed: Columns, records: CodedRecords) -> dict[str, Column]:
+    """The columns of a proposal, with the rules that the records keep.
 
-    `values` (N,) by name are the records as `Schema.coded` gives them for `columns`, which `made`
-    may have changed to other models and to lookups. `often` has the unit of each record.
+    `proposed` may have changed the records' columns to other models and to lookups.
     """
     ruled, earlier = dict(proposed), list[str]()
-    used = {name: column for name, column in columns.items() if column.role != "drop"}
+    used = {name: column for name, column in records.columns.items() if column.role != "drop"}
+    records = replace(records, columns=used)
     for name in used:
         before = proposed[name]
         if before.is_computed or before.rule or before.is_constant:  # Bands have rules.
@@ -104,28 +100,25 @@ def proposed_rules(
             continue
         drawn = before.role == "synthesize"
         if drawn:
-            ruled[name] = _with(before, list(_rules(name, earlier, used, values, often)))
+            ruled[name] = _with(before, list(_rules(name, earlier, records)))
         if not is_decided(ruled[name], ruled):
             earlier.append(name)
     return ruled
 
 
-def _rules(
-    name: str, earlier: list[str], columns: Mapping[str, Column], values: Values, often: Often
-) -> Iterator[str]:
+def _rules(name: str, earlier: list[str], records: CodedRecords) -> Iterator[str]:
     """The rules of a column: of its missing codes and points of mass, or of its likeliest level."""
-    column = columns[name]
-    coded = coded_parts(name, column, values)
+    column, coded = records.columns[name], coded_parts(name, records)
     if coded is None:
         return
     codes, labels = coded
     counts = np.bincount(codes, minlength=len(labels)).astype(np.float64)
     conditions: dict[int, list[_Condition]] = {}
-    told = Told(codes, often)
+    told = Told(codes, records.often)
     for other in earlier:
-        of_other = other, columns[other], values, codes, told
+        of_other = other, records, told
         for code, condition in (*_by_level(*of_other), *_by_size(*of_other)):
-            if often.enough(condition.holds):
+            if records.often.enough(condition.holds):
                 conditions.setdefault(code, []).append(condition)
     by_code = ((code, _chosen(candidates, told, code)) for code, candidates in conditions.items())
     chosen = {code: condition for code, condition in by_code if condition is not None}
@@ -146,17 +139,16 @@ def _rules(
             continue
         only = " only" if missing and condition.holds.sum() == counts[code] else ""
         rule = f"{formatted_value(labels[code])}{only} where {condition.text}"
-        if _is_kept(rule, labels[code], condition.holds, columns, values):
+        if _is_kept(rule, labels[code], condition.holds, records):
             yield rule
 
 
-def coded_parts(
-    name: str, column: Column, values: Values
-) -> tuple[Codes, tuple[str | None, ...]] | None:
+def coded_parts(name: str, records: CodedRecords) -> tuple[Codes, tuple[str | None, ...]] | None:
     """Codes (N,) from 0 of a category's levels or of a number's parts, and what these are.
 
     None for a number that has a value in every record.
     """
+    column, values = records.columns[name], records.values
     if column.categorical:
         return values[name].astype(np.intp) - 1, column.coded_levels
     if not column.parts:
@@ -165,11 +157,9 @@ def coded_parts(
     return values[part_of(name)].astype(np.intp) - 1, labels
 
 
-def _by_level(
-    name: str, column: Column, values: Values, codes: Codes, told: Told
-) -> Iterator[tuple[int, _Condition]]:
+def _by_level(name: str, records: CodedRecords, told: Told) -> Iterator[tuple[int, _Condition]]:
     """For each code that all records with some levels of a column have, the condition on it."""
-    coded = coded_parts(name, column, values)
+    column, coded, codes = records.columns[name], coded_parts(name, records), told.codes
     if coded is None:
         return
     own, labels = coded
@@ -192,15 +182,13 @@ def _by_level(
             yield code, _Condition(text, holds)
 
 
-def _by_size(
-    name: str, column: Column, values: Values, codes: Codes, told: Told
-) -> Iterator[tuple[int, _Condition]]:
+def _by_size(name: str, records: CodedRecords, told: Told) -> Iterator[tuple[int, _Condition]]:
     """For each code that all records with small, or large, numbers have, the condition on them."""
+    column, x, codes = records.columns[name], records.values[name], told.codes
     if column.categorical:
         return
-    there = ~np.isnan(values[name])
     for sign, order in ((1.0, "<"), (-1.0, ">")):
-        y = np.where(there, sign * values[name], np.inf)
+        y = np.where(np.isnan(x), np.inf, sign * x)
         code = int(codes[y.argmin()])
         bound = float(y[codes != code].min(initial=np.inf))
         holds = y < bound
@@ -275,9 +263,7 @@ def among(
     return " or ".join(parts)
 
 
-def _is_kept(
-    rule: str, label: str | None, holds: Bools, columns: Mapping[str, Column], values: Values
-) -> bool:
+def _is_kept(rule: str, label: str | None, holds: Bools, records: CodedRecords) -> bool:
     """Whether a rule, read again, gives the value where the condition holds: labels can be odd."""
     try:
         read = read_rule(rule)
@@ -286,7 +272,7 @@ def _is_kept(
     return (
         isinstance(read, Fixed)
         and read.value == label
-        and bool((read.condition.holds(values, columns) == holds).all())
+        and bool((read.condition.holds(records.values, records.columns) == holds).all())
     )
 
 
@@ -303,21 +289,17 @@ class _Exclusion:
     expected: float
 
 
-def proposed_exclusions(
-    proposed: Mapping[str, Column], columns: Mapping[str, Column], values: Values, often: Often
-) -> dict[str, Column]:
+def proposed_exclusions(proposed: Columns, records: CodedRecords) -> dict[str, Column]:
     """The columns of a proposal, with the rules with "never" that all records keep.
 
-    `values` (N,) by name are the records as `Schema.coded` gives them for `columns`, of which
-    `proposed` may have made other models. `often` has the unit of each record.
+    `proposed` may have made other models of the records' columns.
     """
     barred, earlier = dict(proposed), list[str]()
     for name, column in proposed.items():
         if column.role != "synthesize" or is_decided(column, proposed):
             continue
-        if columns[name].categorical:
-            rules = _nevers(name, earlier, barred, columns, values, often)
-            barred[name] = _with(column, rules)
+        if records.columns[name].categorical:
+            barred[name] = _with(column, _nevers(name, earlier, barred, records))
         earlier.append(name)
     return barred
 
@@ -335,39 +317,28 @@ def _with(column: Column, rules: list[str]) -> Column:
         return column
 
 
-def _nevers(
-    name: str,
-    earlier: list[str],
-    proposed: Mapping[str, Column],
-    columns: Mapping[str, Column],
-    values: Values,
-    often: Often,
-) -> list[str]:
+def _nevers(name: str, earlier: list[str], proposed: Columns, records: CodedRecords) -> list[str]:
     """The rules of a category. A level that no rule bars is left, so that they cannot clash."""
-    column = proposed[name]
+    column, columns, values = proposed[name], records.columns, records.values
     fixes = [rule for rule in column.rules if isinstance(rule, Fixed)]
     labels = columns[name].coded_levels
     given = {*column.ruled_codes, *(rule.value for rule in fixes)}
     named = np.array([label not in given for label in labels])
     if len(column.missing_codes) > 1 or None in given:  # An empty cell has no name, or a rule.
         named &= np.array([label not in (None, *column.missing_codes) for label in labels])
-    free = np.ones(len(often.units), dtype=np.bool_)
+    codes = values[name].astype(np.intp) - 1
+    free = np.ones(len(codes), dtype=np.bool_)
     for rule in fixes:
         free &= ~rule.condition.holds(values, columns)
-    codes = values[name].astype(np.intp) - 1
-    found = [
-        exclusion
-        for other in earlier
-        for exclusion in _exclusions(other, codes, named, free, columns, values, often)
-    ]
-    rules, gone = list[str](), np.zeros((len(often.units), len(labels)), dtype=np.bool_)
+    found = [x for other in earlier for x in _exclusions(other, codes, named, free, records)]
+    rules, gone = list[str](), np.zeros((len(codes), len(labels)), dtype=np.bool_)
     read = {other for rule in fixes for other in rule.columns}
     for exclusion in sorted(found, key=lambda one: -one.expected):
         after = gone.any(axis=0) | exclusion.barred
         cases = math.prod(_cases(proposed[other]) for other in {*read, exclusion.other})
         if len(rules) == _MOST_RULES or after[named].all() or cases > _MOST_CASES:
             continue
-        never = _never(name, exclusion, columns, values)
+        never = _never(name, exclusion, records)
         if never is None or not never.holds.any():  # Odd labels read otherwise have no record.
             continue
         barred = np.ix_(never.holds, exclusion.barred)
@@ -379,25 +350,18 @@ def _nevers(
 
 
 def _exclusions(
-    other: str,
-    codes: Codes,
-    named: Bools,
-    free: Bools,
-    columns: Mapping[str, Column],
-    values: Values,
-    often: Often,
+    other: str, codes: Codes, named: Bools, free: Bools, records: CodedRecords
 ) -> Iterator[_Exclusion]:
     """For each set of levels of another column what it bars, of codes (N,) from 0.
 
     Only `named` codes (L,) are barred, by the records that are `free` (N,).
     """
-    coded = coded_parts(other, columns[other], values)
+    coded = coded_parts(other, records)
     if coded is None:
         return
-    own, L, G = coded[0], len(named), len(coded[1])
-    column = columns[other]
-    place = own[free] * L + codes[free]
-    units = np.bincount(place, often.each[free], G * L).reshape(G, L)
+    (own, labels), L, G = coded, len(named), len(coded[1])
+    column, often = records.columns[other], records.often
+    units = np.bincount(own[free] * L + codes[free], often.each[free], G * L).reshape(G, L)
     of_level, of_code = units.sum(axis=1)[:, None], units.sum(axis=0)
     n = float(units.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -416,10 +380,9 @@ def _exclusions(
         given, barred = np.frombuffer(key, dtype=np.bool_), np.zeros(L, dtype=np.bool_)
         barred[some] = True
         barred = _most(barred, of_code)
-        text = among(formatted_name(other), column, coded[1], given, of_level[:, 0] > 0)
-        yield _Exclusion(
-            other, text, barred, float(of_level[given].sum() * of_code[barred].sum() / n)
-        )
+        text = among(formatted_name(other), column, labels, given, of_level[:, 0] > 0)
+        expected = float(of_level[given].sum() * of_code[barred].sum() / n)
+        yield _Exclusion(other, text, barred, expected)
 
 
 def _cases(column: Column) -> int:
@@ -436,13 +399,12 @@ def _most(chosen: Bools, units: Floats) -> Bools:
     return kept & chosen
 
 
-def _never(
-    name: str, exclusion: _Exclusion, columns: Mapping[str, Column], values: Values
-) -> _Condition | None:
+def _never(name: str, exclusion: _Exclusion, records: CodedRecords) -> _Condition | None:
     """The text of a rule, and where it holds, read again; None for another rule or a broken one.
 
     Labels can be odd.
     """
+    columns, values = records.columns, records.values
     labels = tuple(columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred))
     barred = ", ".join(formatted_value(label, quoted=True) for label in labels)
     text = f"never {barred} where {exclusion.condition}"

@@ -17,7 +17,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import label_of
-from pyvws.tables.proposal.often import Codes, Often
+from pyvws.tables.proposal.often import CodedRecords, Codes, Often
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.rules import looked_up_by
 
@@ -34,7 +34,8 @@ _UNITS_A_LEVEL: Final = 5
 _OTHERS: Final = 15  # So many other values does the review of a table have: cuts, and predictors.
 _RECORDS_A_LEVEL: Final = 10  # On average, but for the most frequent, where levels decide a column.
 
-_UNSCALED: Final[Mapping[str, Any]] = {"outcome_scale": None, "settings": {}, "mass": ()}
+UNSCALED: Final[Mapping[str, Any]] = {"mass": (), "outcome_scale": None, "settings": {}}
+"""Entries of a number that no family has on a scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,9 @@ class _Seen:
     bands: Codes | None
 
 
-def short_conditionals(
-    columns: Mapping[str, Column], values: Mapping[str, Floats], often: Often
-) -> dict[str, Column]:
-    """The proposed columns with lookups, and short conditionals where regressions are too long.
-
-    `values` (N,) by name are the records as `Schema.coded` gives them; `often` has
-    the unit of each record.
-    """
+def short_conditionals(records: CodedRecords) -> dict[str, Column]:
+    """The proposed columns with lookups, and short conditionals where regressions are too long."""
+    columns, values, often = records.columns, records.values, records.often
     N = max((len(entry) for entry in values.values()), default=0)
     coefficients = _coefficients(columns)
     short = coefficients > _MOST_COEFFICIENTS or coefficients * N > _MOST_WORK
@@ -73,7 +69,7 @@ def short_conditionals(
         if short:
             entry = _seen(column, values[name], part_codes, often)
         if lookup := _decided_by(entry, seen, often):
-            proposed[name] = _changed(column, **_UNSCALED, model=None, cuts=None, lookup=lookup)
+            proposed[name] = _changed(column, **UNSCALED, model=None, cuts=None, lookup=lookup)
             continue
         proposed[name] = entry.column
         if short:
@@ -129,12 +125,14 @@ def _seen(column: Column, own: Floats, part: Floats | None, often: Often) -> _Se
     low, high = column.range or (-np.inf, np.inf)
     few = column.decimals == 0 and column.days_since is None and high - low <= _SPAN
     few &= len(np.unique(often.units)) >= _UNITS_A_LEVEL * (high - low + 1.0 + _OTHERS)
-    few = few and _each_often(own, low, high, often)
+    if few and often.asked:  # Enough records have each whole number, those at an end too.
+        places = np.where(np.isnan(own), -1.0, own - low).astype(np.intp)
+        few = bool(often.codes(places, int(high - low) + 1).all())
     cuts = _cuts(own[~np.isnan(own) if few or part is None else part == 1.0])
     bands = np.searchsorted(cuts, np.nan_to_num(own, nan=-np.inf), side="right")
     if few:
         levels = tuple(label_of(x) for x in np.arange(low, high + 1.0))
-        gone: dict[str, Any] = {**_UNSCALED, "range": None, "decimals": None}
+        gone: dict[str, Any] = {**UNSCALED, "range": None, "decimals": None}
         whole = _changed(column, **gone, model="table", levels=levels, cuts=tuple(cuts))
         missing = np.isnan(own)
         code = 0.0 if part is None else part - 2.0 - len(column.mass)
@@ -144,14 +142,6 @@ def _seen(column: Column, own: Floats, part: Floats | None, often: Often) -> _Se
     if part is not None:
         bands = np.where(part == 1.0, bands, len(cuts) + part.astype(np.intp) - 1)
     return _Seen(_changed(column, cuts=tuple(cuts)), own, bands, bands)
-
-
-def _each_often(own: Floats, low: float, high: float, often: Often) -> bool:
-    """Whether enough records have each whole number from `low` to `high`, those (N,) at an end."""
-    if not often.asked:
-        return True
-    codes = np.where(np.isnan(own), -1.0, own - low).astype(np.intp)
-    return bool(often.codes(codes, int(high - low) + 1).all())
 
 
 def _cuts(values: Floats) -> Floats:
@@ -232,15 +222,12 @@ def _decided_by(
     return None
 
 
-def is_decided_by(column: Column, own: Floats, other: Column, values: Floats, often: Often) -> bool:
-    """Whether each level (N,) of another category, which has more of them, has one of a category's.
-
-    The values are as `Schema.coded` gives them.
-    """
-    if len(np.unique(values)) <= len(np.unique(own)):
+def is_decided_by(name: str, other: str, records: CodedRecords) -> bool:
+    """Whether each level of another category, which has more of them, has one of a category's."""
+    own, by = (_as_it_is(records.columns[x], records.values[x]) for x in (name, other))
+    if len(np.unique(by.own)) <= len(np.unique(own.own)):
         return False
-    seen = {"": _as_it_is(other, values)}
-    return _decided_by(_as_it_is(column, own), seen, often) is not None
+    return _decided_by(own, {other: by}, records.often) is not None
 
 
 def _by_level(levels: tuple[str | None, ...], decided: list[Any]) -> dict[str, Any]:

@@ -13,12 +13,10 @@ from typing import Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import label_of
-from pyvws.tables.proposal.often import Bools
+from pyvws.tables.proposal.often import Bools, CodedRecords
 from pyvws.tables.proposal.rules import formatted_name, number_between
 from pyvws.tables.schema.arithmetic import EXACT
-from pyvws.tables.schema.column import Column
 
 _LEAST: Final = 40  # Records of a regression, and two for each number more.
 _TRIES: Final = 3  # Of other records.
@@ -43,15 +41,13 @@ class Sum:
         return f"= {self.text}{within}{' or missing' if self.blank.any() else ''}"
 
 
-def sums_of(
-    name: str, others: list[str], columns: Mapping[str, Column], values: Mapping[str, Floats]
-) -> Iterator[Sum]:
+def sums_of(name: str, others: list[str], records: CodedRecords) -> Iterator[Sum]:
     """The sums of `others` that some records say a number is, each once.
 
     `broken` are the records (N,) that are no such sum, `blank` those that lack the number alone.
     """
-    own = values[name]
-    x = np.column_stack([values[other] for other in others] or [np.empty((len(own), 0))])
+    columns, own = records.columns, records.values[name]
+    x = np.column_stack([records.values[other] for other in others] or [np.empty((len(own), 0))])
     rows = np.flatnonzero(~np.isnan(own) & ~np.isnan(x).any(axis=1))
     most = _LEAST + 2 * len(others)
     seen: set[str] = set()

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Values
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_number
 
@@ -103,13 +103,11 @@ class Arithmetic:
         """The column that the expression is; None for more than a name."""
         return self.columns[0] if isinstance(self.tree, ast.Name) else None
 
-    def of(self, values: Mapping[str, Floats], columns: Mapping[str, Coded]) -> Floats:
+    def of(self, values: Values, columns: Mapping[str, Coded]) -> Floats:
         """The numbers (n,), by the columns' values (n,) as `Schema.coded` gives them."""
         return np.asarray(self.between(values, columns, 0.0)[0])
 
-    def between(
-        self, values: Mapping[str, Floats], columns: Mapping[str, Coded], share: Floats | float
-    ) -> Ends:
+    def between(self, values: Values, columns: Mapping[str, Coded], share: Floats | float) -> Ends:
         """The ends (n,) of the numbers where each part may be wrong by a `share` (n,) of it."""
 
         def ends(name: str) -> Ends:

@@ -370,14 +370,10 @@ class Column(Entries):
             return codes.index(None) if None in codes else 0 if codes else None
         if isinstance(self.outside, str):
             return self.coded_levels.index(self.outside)
-        number = as_number(label)
-        levels = {place: as_number(level) for place, level in enumerate(self.levels or ())}
-        if number is None:
+        if (number := as_number(label)) is None:
             return None
-        return min(
-            (place for place, level in levels.items() if level is not None),
-            key=lambda place: abs(float(levels[place] or 0.0) - number),
-        )
+        levels = ((as_number(level), place) for place, level in enumerate(self.levels or ()))
+        return min((abs(x - number), place) for x, place in levels if x is not None)[1]
 
     def within(self, numbers: Floats | float) -> Floats:
         """Numbers (n,), those beyond the range as its ends where `outside` says so."""
@@ -448,6 +444,10 @@ class Column(Entries):
 
 
 ENTRIES: Final = tuple(x.name for x in fields(Column) if x.name not in ("settings", "private"))
+
+
+Columns = Mapping[str, Column]
+"""Columns by name, in the order of a schema."""
 
 
 def part_of(name: str) -> str:

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Values
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_days, as_number, label_of
 from pyvws.tables.schema.arithmetic import HELP, Coded, folded, numbers_of, parsed
 
-Bools = NDArray[np.bool_]
 MISSING: Final = "missing"
 _ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Lt: operator.lt,
@@ -45,7 +43,7 @@ class Condition:
         names = (name.id for name in ast.walk(self.tree) if isinstance(name, ast.Name))
         return tuple(dict.fromkeys(self.names.get(name, name) for name in names if name != MISSING))
 
-    def holds(self, values: Mapping[str, Floats], columns: Mapping[str, Coded]) -> Bools:
+    def holds(self, values: Values, columns: Mapping[str, Coded]) -> Bools:
         """Where the condition holds (n,), by the columns' values (n,) as `Schema.coded` gives them.
 
         A missing value is unequal to every other, and neither above nor below one. Raises
@@ -115,7 +113,7 @@ class _Reader:
     """Evaluates a condition's tree on the values of columns."""
 
     names: Mapping[str, str]
-    values: Mapping[str, Floats]
+    values: Values
     columns: Mapping[str, Coded]
 
     def truth(self, node: ast.expr) -> Bools:

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.column import Column, Columns
 from pyvws.tables.schema.rules import Fixed, Never
 
 _MOST_CASES: Final = 100_000
 
 
-def is_decided(column: Column, columns: Mapping[str, Column]) -> bool:
+def is_decided(column: Column, columns: Columns) -> bool:
     """Whether a synthesized column has no family: a sum, a lookup, a constant, or wholly by rules.
 
     Rules decide a category wholly where they fix its value in every record that the schema allows.
@@ -44,7 +44,7 @@ def is_decided(column: Column, columns: Mapping[str, Column]) -> bool:
         return False
 
 
-def check_left(name: str, columns: Mapping[str, Column]) -> None:
+def check_left(name: str, columns: Columns) -> None:
     """Raise InputError where the rules of a category bar what they fix, or leave it no level.
 
     Asked are the cases that the schema allows, as far as `is_decided` can say that.
@@ -73,9 +73,7 @@ def check_left(name: str, columns: Mapping[str, Column]) -> None:
         raise InputError.by("never-leaves-nothing")
 
 
-def _every_case(
-    rules: Sequence[Fixed | Never], columns: Mapping[str, Column]
-) -> dict[str, Floats] | None:
+def _every_case(rules: Sequence[Fixed | Never], columns: Columns) -> dict[str, Floats] | None:
     """Values (n,) of the columns that conditions read, one for each case that they tell apart.
 
     None of conditions that compare two columns, and of too many cases.
@@ -84,9 +82,8 @@ def _every_case(
     trees = [rule.condition.tree for rule in rules]
     if any(_compares_columns(tree) for tree in trees):
         return None
-    constants = {
-        node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)
-    }
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    constants = {node.value for node in nodes if isinstance(node, ast.Constant)}
     cases = [_cases(columns[name], constants) for name in read]
     if math.prod(map(len, cases)) > _MOST_CASES:
         return None

@@ -70,8 +70,7 @@ def labels(levels: object, missing: object = None) -> tuple[str, ...] | None:
     texts = tuple(label_of(level) for level in several(levels, "levels"))
     if not texts and missing in (None, False):
         raise InputError.by("levels-empty")
-    twice = len(texts) - len(set(texts))
-    if twice:
+    if twice := len(texts) - len(set(texts)):
         raise InputError.by("levels-repeated", texts=len(texts), twice=twice)
     return texts
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Places
 from pyvws.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ class Factor:
     """A factor: `codes` (N,) from 0 into `levels`; an `ordered` one has polynomial contrasts."""
 
     levels: tuple[str, ...]
-    codes: NDArray[np.intp]
+    codes: Places
     ordered: bool = False
 
     def dummies(self) -> tuple[Floats, tuple[str, ...]]:
@@ -50,7 +49,7 @@ class Factor:
         names = (*_POWERS, *(f"^{power}" for power in range(4, count)))
         return steps[self.codes], names[: count - 1]
 
-    def coded_by(self, levels: tuple[str, ...]) -> NDArray[np.intp]:
+    def coded_by(self, levels: tuple[str, ...]) -> Places:
         """Codes (N,) by other levels, -1 for a level that is none of them."""
         place = {level: code for code, level in enumerate(levels)}
         return np.array([place.get(level, -1) for level in self.levels], dtype=np.intp)[self.codes]

@@ -248,11 +248,17 @@ class ReadFormula:
     """A formula's intercept (true or false), variables, and terms as ascending variable places.
 
     Terms are in R's order: by the number of their variables, then by their place in the formula.
+    `text` is the formula as messages have it.
     """
 
     intercept: bool
     variables: tuple[Expression, ...]
     terms: tuple[tuple[int, ...], ...]
+    text: str
+
+    def alone(self, variable: Expression) -> ReadFormula:
+        """One variable of the formula, in no term."""
+        return ReadFormula(False, (variable,), (), self.text)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -278,7 +284,7 @@ def read_formula(formula: str) -> ReadFormula:
     if "~" in plain or not plain:
         raise _unreadable(formula)
     terms = _algebra(" ".join(plain), formula)
-    return ReadFormula(() in terms, tuple(variables), tuple(term for term in terms if term))
+    return ReadFormula(() in terms, tuple(variables), tuple(filter(None, terms)), formula)
 
 
 def dotted(formula: str, columns: Sequence[str]) -> str:

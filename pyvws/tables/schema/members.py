@@ -18,11 +18,10 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, as_text, near, non_negative, positive
+from pyvws._base.checks import Bools, Floats, Places, Values, as_text, near, non_negative, positive
 from pyvws.errors import InputError
-from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.column import Column, Columns
 from pyvws.tables.schema.conditions import Condition, read_condition
 from pyvws.tables.schema.entries import names, several
 from pyvws.tables.schema.read_values import Unknown, how_many
@@ -39,8 +38,6 @@ _HELP: Final = (
     "where relation == 'child'\"."
 )
 
-Rows = NDArray[np.intp]
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -56,9 +53,7 @@ class Summary:
         read = () if self.condition is None else self.condition.columns
         return read if self.column is None else (self.column, *read)
 
-    def counts(
-        self, values: Mapping[str, Floats], columns: Mapping[str, Column]
-    ) -> NDArray[np.bool_]:
+    def counts(self, values: Values, columns: Columns) -> Bools:
         """Which members (n,) count, by their values."""
         if self.condition is None:
             return np.ones(len(next(iter(values.values()))), dtype=np.bool_)
@@ -93,10 +88,9 @@ class Members:
         low, high = self.sizes
         if not 1 <= low < high:
             raise InputError.by("sizes-order", sizes=as_text(self.sizes))
-        shares = [
-            non_negative(x, "each of size_shares") for x in several(self.size_shares, "size_shares")
-        ]
-        object.__setattr__(self, "size_shares", tuple(shares))
+        given = several(self.size_shares, "size_shares")
+        shares = tuple(non_negative(share, "each of size_shares") for share in given)
+        object.__setattr__(self, "size_shares", shares)
         if shares and len(shares) != high - low + 1:
             raise InputError.by(
                 "size-shares-length", high=high - low + 1, low=low, high2=high, shares=len(shares)
@@ -149,7 +143,7 @@ class Members:
         given = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {name: value for name, value in given.items() if value}
 
-    def expanded(self, columns: Mapping[str, Column], unit: str | None) -> dict[str, Column]:
+    def expanded(self, columns: Columns, unit: str | None) -> dict[str, Column]:
         """The columns of a schema with the size before them, and the summaries before the members'.
 
         Columns that have them already are left as they are. `unit` names the column of ids. Raises
@@ -177,10 +171,8 @@ class Members:
         expanded |= {name: own[name] for name in own if name in self.of_unit}
         expanded |= {name: self._column(name, own) for name in self.of_member}
         expanded |= {name: column for name, column in own.items() if name not in expanded}
-        summaries = [
-            summary.condition for summary in self.read.values() if summary.condition is not None
-        ]
-        for condition in (*self.conditions, *summaries):
+        of_summaries = (summary.condition for summary in self.read.values())
+        for condition in (*self.conditions, *filter(None, of_summaries)):
             for read in condition.columns:
                 if read not in expanded or expanded[read].role in ("drop", "id"):
                     raise InputError.by(
@@ -189,7 +181,7 @@ class Members:
             condition.holds({read: np.ones(1) for read in condition.columns}, expanded)
         return expanded
 
-    def _column(self, name: str, own: Mapping[str, Column]) -> Column:
+    def _column(self, name: str, own: Columns) -> Column:
         """A summary as a public column that nobody releases."""
         summary = self.read[name]
         for read in summary.columns:
@@ -209,7 +201,7 @@ class Members:
             cuts=column.cuts,
         )
 
-    def start(self, units: int, columns: Mapping[str, Column]) -> dict[str, Floats]:
+    def start(self, units: int, columns: Columns) -> dict[str, Floats]:
         """The summaries (n,) of the first members of units: no member stands before."""
         levels = {name: columns[name].coded_levels for name in self.of_member}
         return {
@@ -217,12 +209,7 @@ class Members:
             for name, at in levels.items()
         }
 
-    def after(
-        self,
-        before: Mapping[str, Floats],
-        values: Mapping[str, Floats],
-        columns: Mapping[str, Column],
-    ) -> dict[str, Floats]:
+    def after(self, before: Values, values: Values, columns: Columns) -> dict[str, Floats]:
         """The summaries (n,) of the next members, by those of members with `values` (n,)."""
         summaries = {}
         for name in self.of_member:
@@ -240,9 +227,9 @@ class Members:
 
     def summarized(
         self,
-        values: Mapping[str, Floats],
-        units: Rows,
-        columns: Mapping[str, Column],
+        values: Values,
+        units: Places,
+        columns: Columns,
         counts: Floats | None = None,
         unknown: Unknown | None = None,
     ) -> dict[str, Floats]:
@@ -278,9 +265,7 @@ class Members:
                 before[name][own_units] = own
         return {self.size: np.asarray(sizes[units] - low + 1.0, np.float64), **summaries}
 
-    def breaking(
-        self, values: Mapping[str, Floats], columns: Mapping[str, Column]
-    ) -> NDArray[np.bool_]:
+    def breaking(self, values: Values, columns: Columns) -> Bools:
         """Which members (n,) meet a condition that none can meet."""
         bad = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
         for condition in self.conditions:
@@ -288,7 +273,7 @@ class Members:
         return bad
 
 
-def places_in(units: Rows) -> Rows:
+def places_in(units: Places) -> Places:
     """The place of each record within its unit, from 0, in the records' order (N,)."""
     order = np.argsort(units, kind="stable")
     sizes = np.bincount(units)
@@ -325,9 +310,7 @@ def read_members(value: object) -> Members:
     sizes = value.get("sizes")
     if not (isinstance(sizes, list | tuple) and [type(entry) for entry in sizes] == [int, int]):
         raise InputError.by("sizes-not-whole")
-    lists: dict[str, Any] = {
-        entry: names(value.get(entry, ()), entry) for entry in ("of_unit", "impossible")
-    }
+    lists: dict[str, Any] = {x: names(value.get(x, ()), x) for x in ("of_unit", "impossible")}
     shares = value.get("size_shares", ())
     summaries, slot = dict(value["summaries"]), value.get("slot")
     if not (slot is None or isinstance(slot, str)):

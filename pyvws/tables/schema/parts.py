@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Values
 from pyvws.errors import InputError
 from pyvws.tables.schema.category import Category
 from pyvws.tables.schema.column import Column, part_of
@@ -141,12 +140,12 @@ class Follows:
     - `breaking` (N,): Whether the record breaks a rule of the column. Its terms are 0.
     """
 
-    modelled: NDArray[np.bool_]
-    valued: NDArray[np.bool_]
-    breaking: NDArray[np.bool_]
+    modelled: Bools
+    valued: Bools
+    breaking: Bools
 
 
-def follows(schema: Schema, name: str, values: Mapping[str, Floats]) -> Follows:
+def follows(schema: Schema, name: str, values: Values) -> Follows:
     """Which records follow from the family of a column, by values as `Schema.coded` gives them."""
     column, n = schema.columns[name], len(values[name])
     part = values[part_of(name)] if column.parts else None  # Any column may have that name.
@@ -176,7 +175,7 @@ class Finish:
     def column(self) -> Column:
         return self.schema.columns[self.name]
 
-    def within(self, values: Mapping[str, Floats]) -> tuple[Floats | float, Floats | float]:
+    def within(self, values: Values) -> tuple[Floats | float, Floats | float]:
         """Lowest and highest number by row, from the values (n,) of the columns before it.
 
         Both have the column's decimals, so that a number at its limit is within after rounding.
@@ -195,7 +194,7 @@ class Finish:
             np.where(above > high, self.rounded(above - step), above),
         )
 
-    def ends(self, values: Mapping[str, Floats]) -> Floats:
+    def ends(self, values: Values) -> Floats:
         """The ends (n, 2) of what becomes a number `within` its limits.
 
         A number at its decimals stands for what is rounded to it: half a step below and above, as
@@ -211,7 +210,7 @@ class Finish:
         """The rules that bar levels; only a category has such."""
         return tuple(rule for rule in self.column.rules if rule.bars)
 
-    def left(self, values: Mapping[str, Floats]) -> NDArray[np.bool_] | None:
+    def left(self, values: Values) -> Bools | None:
         """Which levels of those that a family draws (n, L) the rules leave; None for all."""
         if not self._bars:
             return None
@@ -224,7 +223,7 @@ class Finish:
     def _is_number(self) -> bool:
         return not (self.of_part or self.column.categorical)
 
-    def refused(self, drawn: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    def refused(self, drawn: Floats, values: Values) -> Bools:
         """Which drawn values (n,) are outside the limits, barred, or mean something else."""
         if not self._is_number:
             if not self._bars:
@@ -236,7 +235,7 @@ class Finish:
         outside = np.asarray((drawn < low) | (drawn > high))
         return outside | np.isin(drawn, apart) if apart else outside
 
-    def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    def broken(self, values: Values) -> Bools:
         """Which rows (n,) have a settled number outside its limits, or a level that is barred."""
         own = values[part_of(self.name) if self.of_part else self.name]
         if self._bars:
@@ -250,7 +249,7 @@ class Finish:
         """Drawn values (n,), or limits of them, at the column's decimals."""
         return self.column.rounded(drawn) if self._is_number else np.asarray(drawn)
 
-    def settled(self, drawn: Floats, values: Mapping[str, Floats]) -> Floats:
+    def settled(self, drawn: Floats, values: Values) -> Floats:
         """Drawn values (n,), or the codes of parts, where rules and parts leave them as they are.
 
         `values` are those of the columns before, and for a number those of its parts.
@@ -289,7 +288,7 @@ class Grouped(Finish):
 
     of_group: bool = False
 
-    def settled(self, drawn: Floats, values: Mapping[str, Floats]) -> Floats:
+    def settled(self, drawn: Floats, values: Values) -> Floats:
         """The codes (n,) of groups, or of levels by the groups and places among `values`."""
         by_rule = Finish.settled(self, np.zeros(len(drawn)), values)
         codes = group_codes(self.column)
@@ -306,8 +305,8 @@ class Grouped(Finish):
 
 
 def conditionals(
-    schema: Schema, name: str, values: Mapping[str, Floats], modelled: Follows
-) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
+    schema: Schema, name: str, values: Values, modelled: Follows
+) -> dict[str, tuple[Floats, Bools]]:
     """The variables of `modelled_schema` that a column is, in order, with values and records (N,).
 
     The records are those that have a term in the conditional, as `modelled` says of the column.
@@ -380,7 +379,7 @@ class UnitsDrawn:
         return self.schema.members
 
 
-def computed_values(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:
+def computed_values(schema: Schema, name: str, values: Values) -> dict[str, Floats]:
     """The values (n,) of a column that rules compute from others, or of a constant."""
     first = np.ones(len(next(iter(values.values()))))
     made: dict[str, Floats] = {}

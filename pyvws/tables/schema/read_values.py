@@ -17,11 +17,10 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import plain_columns, refuse_lost_digits
+from pyvws.tables.files.frame import Frame, plain_columns, refuse_lost_digits
 from pyvws.tables.files.kinds import (
     days_of,
     distinct,
@@ -52,13 +51,13 @@ from pyvws.tables.schema.write_values import (
     released_type,
 )
 
-Unknown = dict[str, NDArray[np.bool_]]
+Unknown = dict[str, Bools]
 """Which records (N,) have a value that the schema does not know, by column."""
 
 
 def coded_columns(
     columns: Mapping[str, Column],
-    table: nw.DataFrame[Any],
+    table: Frame,
     *,
     counts: Floats | None,
     by_schema: Collection[str],
@@ -149,8 +148,7 @@ def numbers_and_codes(
         if strict:
             labels = [x if x in codes else as_digit(x) for x in labels]
         numbers_of_labels = [read(label) for label in labels]
-        known = np.array([*numbers_of_labels, None], dtype=np.float64)  # None becomes NaN.
-        numbers = known[places]
+        numbers = np.array([*numbers_of_labels, None], np.float64)[places]  # None becomes NaN.
         of_number = {read(code): place for code, place in codes.items() if code is not None}
         of_label = [
             codes[label]
@@ -200,7 +198,7 @@ class CodedColumn:
 
 
 def coded_column(
-    frame: nw.DataFrame[Any],
+    frame: Frame,
     name: str,
     labels: Sequence[str] = (),
     *,
@@ -225,8 +223,7 @@ def coded_column(
         unused = set(factor.unused())
         labels, like = [label for label in factor.levels if label not in unused], None
     like = source if like is None else like
-    codes = level_codes(source, labels, counts, like)
-    return CodedColumn(codes, native_levels(labels, like))
+    return CodedColumn(level_codes(source, labels, counts, like), native_levels(labels, like))
 
 
 def level_codes(
@@ -253,9 +250,7 @@ def level_codes(
         return _codes_by_text(column, levels, place_outside)
     refuse_lost_digits(column)
     refuse_other_readings(column, levels)
-    codes = {
-        _read_as(column, level): code for code, level in enumerate(levels, 1) if level is not None
-    }
+    codes = {_read_as(column, x): code for code, x in enumerate(levels, 1) if x is not None}
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
     others_by_meaning = by_meaning(levels)
@@ -321,6 +316,6 @@ def _read_as(column: nw.Series[Any], level: str) -> str:
     return label_of(value)
 
 
-def how_many(rows: NDArray[np.bool_], counts: Floats | None) -> int:
+def how_many(rows: Bools, counts: Floats | None) -> int:
     """The number of records in the true `rows` (N,), which stand for `counts` (N,) or one each."""
     return int(rows.sum() if counts is None else counts[rows].sum())

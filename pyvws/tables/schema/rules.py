@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Values
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.schema.arithmetic import (
@@ -35,7 +35,7 @@ from pyvws.tables.schema.arithmetic import (
     precision,
     read_arithmetic,
 )
-from pyvws.tables.schema.conditions import MISSING, Bools, Condition, is_missing, read_condition
+from pyvws.tables.schema.conditions import MISSING, Condition, is_missing, read_condition
 
 _FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
 _NEVER: Final = re.compile(
@@ -45,9 +45,6 @@ _COMPUTED: Final = re.compile(
     r"=(?P<of>.*?)(\s+within\s+(?P<within>[\d.]+))?(?P<blank>\s+or\s+missing)?\s*", re.S
 )
 _LISTED: Final = re.compile(r"""\s*('[^']*'|"[^"]*"|[^,'"]+?)\s*(?:,|$)""")
-
-Values = Mapping[str, Floats]
-"""The values (n,) of a table's columns by name, as `Schema.coded` gives them."""
 
 
 Columns = Mapping[str, Coded]
@@ -261,10 +258,8 @@ class Computed(Rule):
 
     def check_among(self, name: str, columns: Columns) -> None:
         if columns[name].categorical:
-            of_other = columns[self.columns[0]]
-            if not of_other.categorical or set(of_other.coded_levels) - set(
-                columns[name].coded_levels
-            ):
+            of_other, own = columns[self.columns[0]], columns[name].coded_levels
+            if not of_other.categorical or {*of_other.coded_levels} - {*own}:
                 raise InputError.by("equal-categories-differ", columns=self.columns[0])
             return
         for other in self.columns:

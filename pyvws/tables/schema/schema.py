@@ -127,9 +127,8 @@ class Schema:
         if self.mean_survey_weight is not None:
             if self.survey_weight is None:
                 raise InputError.by("mean-without-survey-weight")
-            object.__setattr__(
-                self, "mean_survey_weight", positive(self.mean_survey_weight, "mean_survey_weight")
-            )
+            mean = positive(self.mean_survey_weight, "mean_survey_weight")
+            object.__setattr__(self, "mean_survey_weight", mean)
         if self.weighing is not None:
             object.__setattr__(self, "weight_range", (self.weighing.low, self.weighing.high))
         for name, least in {"records": 1, "proposed_from": 1, "proposed_entries": 0}.items():
@@ -233,23 +232,22 @@ class Schema:
         from pyvws.tables.proposal.codes import proposed_unit, units_of_records
         from pyvws.tables.proposal.columns import proposed_columns
         from pyvws.tables.proposal.computed import computed_columns
-        from pyvws.tables.proposal.often import as_they_are, with_numbers_outside
+        from pyvws.tables.proposal.often import CodedRecords, as_they_are, with_numbers_outside
         from pyvws.tables.proposal.rules import proposed_exclusions, proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
-        often = units_of_records(table, columns)
-        computed = computed_columns(columns, cls(as_they_are(columns)).coded(table), often)
+        often, plain = units_of_records(table, columns), cls(as_they_are(columns)).coded(table)
+        computed = computed_columns(CodedRecords(columns, plain, often))
         columns = {name: columns[name] for name in computed}
-        proposed = short_conditionals(computed, coded, often)
-        proposed = proposed_rules(proposed, columns, coded, often)
-        proposed = proposed_exclusions(proposed, columns, coded, often)
+        records = CodedRecords(columns, coded, often)
+        proposed = short_conditionals(replace(records, columns=computed))
+        proposed = proposed_exclusions(proposed_rules(proposed, records), records)
         unit, number = proposed_unit(table, columns), len(set(often.units.tolist()))
-        made = cls(
-            with_numbers_outside(proposed, table), unit=unit, reviewed=False, proposed_from=number
-        )
+        noted = with_numbers_outside(proposed, table)
+        made = cls(noted, unit=unit, reviewed=False, proposed_from=number)
         return replace(made, proposed_entries=len(made.to_review))
 
     def signed(self, by: bool | str = True) -> Schema:
@@ -352,9 +350,7 @@ class Schema:
     @property
     def to_review(self) -> tuple[tuple[str, str], ...]:
         """Each (column, entry) that stands under `review`, signed or not."""
-        return tuple(
-            (name, entry) for name, column in self.columns.items() for entry in column.review
-        )
+        return tuple((name, entry) for name, own in self.columns.items() for entry in own.review)
 
     def predictors_of(self, name: str) -> tuple[str, ...]:
         """Predictors of a synthesized column: those it names, or all public and earlier ones.
@@ -363,8 +359,7 @@ class Schema:
         """
         if name not in self.synthesized:
             raise InputError.by("predictors-of-public-column", name=name)
-        wanted = self._wanted(name)
-        if wanted is not None:
+        if (wanted := self._wanted(name)) is not None:
             return wanted
         return tuple(other for other in self._permitted(name) if other not in self.computed)
 
@@ -372,10 +367,8 @@ class Schema:
     def computed(self) -> frozenset[str]:
         """Names of synthesized columns that no family draws, as `is_decided` says."""
         if "computed" not in self.once:
-            own = [
-                name for name in self.synthesized if is_decided(self.columns[name], self.columns)
-            ]
-            self.once["computed"] = frozenset(own)
+            own, columns = self.synthesized, self.columns
+            self.once["computed"] = frozenset(x for x in own if is_decided(columns[x], columns))
         names: frozenset[str] = self.once["computed"]
         return names
 

@@ -20,7 +20,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Bools, Floats, Places, Values
 from pyvws.errors import InputError
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import meant
@@ -35,8 +35,6 @@ _MOST_SLOTS_WITH_GAPS: Final = 8  # Of which any may be empty: the size has 2^8 
 _CANDIDATES: Final = 1000  # Units that may take the place of an impossible one.
 _WORD: Final = re.compile(r"""'[^']*'|"[^"]*"|`[^`]+`|[^\W\d]\w*(?:\.\w+)*""")
 _WHERE: Final = re.compile(r"\s+(?:only\s+)?where\s+")
-
-Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +73,7 @@ class Slots:
         return {self.name(x, k): (x, k) for k in range(self.number) for x in self.by_member}
 
     @cached_property
-    def present(self) -> NDArray[np.bool_]:
+    def present(self) -> Bools:
         """Which slots (L, S) each level of the wide size has.
 
         Without a column of slots a unit of size s has the first s of them.
@@ -146,7 +144,7 @@ class Slots:
             review=(),
         )
 
-    def _size_among(self, levels: NDArray[np.bool_]) -> str:
+    def _size_among(self, levels: Bools) -> str:
         """The condition that the wide size is among some of its levels (L,)."""
         listed = [repr(x) for x, own in zip(self._labels, levels, strict=True) if own]
         return f"`{self.of.size}` in [{', '.join(listed)}]"
@@ -158,9 +156,7 @@ class Slots:
     def _words(self, name: str) -> dict[str | None, str]:
         """The word of each code that says missing; an empty cell has one in slots too."""
         column = self.schema.columns[name]
-        return {
-            code: _free("blank", column) if code is None else code for code in column.missing_codes
-        }
+        return {x: _free("blank", column) if x is None else x for x in column.missing_codes}
 
     def _rules(self, name: str, slot: int) -> list[str]:
         """The rules of a member's column as a slot has them: of its own columns, in brackets."""
@@ -230,7 +226,9 @@ class Slots:
                 found.append(":".join(own) + (f"*{share}" if share else ""))
         return tuple(dict.fromkeys(found))
 
-    def widened(self, frame: nw.DataFrame[Any], units: Rows) -> tuple[nw.DataFrame[Any], WideRows]:
+    def widened(
+        self, frame: nw.DataFrame[Any], units: Places
+    ) -> tuple[nw.DataFrame[Any], WideRows]:
         """The wide records (H,) of a table, as text, and which rows (N,) they come from.
 
         `units` (N,) are 0 to H - 1. Of rows in one slot the first counts, and a unit's own columns
@@ -259,17 +257,13 @@ class Slots:
                     spelled, np.where(own < 0, len(labels) + 1, cells)
                 )
         weights = 1 << np.arange(self.number)
-        level = {
-            int(x @ weights): label for x, label in zip(self.present, self._labels, strict=True)
-        }
+        level = {int(x @ weights): own for x, own in zip(self.present, self._labels, strict=True)}
         columns[self.of.size] = [level.get(code) for code in ((rows >= 0) @ weights).tolist()]
-        made = nw.from_dict(
-            columns, dict.fromkeys(columns, nw.String), backend=frame.implementation
-        )
-        found = WideRows(len(rows), len(units) - int((rows >= 0).sum()), differ)
-        return made, found
+        kinds = dict.fromkeys(columns, nw.String)
+        made = nw.from_dict(columns, kinds, backend=frame.implementation)
+        return made, WideRows(len(rows), len(units) - int((rows >= 0).sum()), differ)
 
-    def _rows_in_slots(self, frame: nw.DataFrame[Any], units: Rows) -> Rows:
+    def _rows_in_slots(self, frame: nw.DataFrame[Any], units: Places) -> Places:
         """The row of each unit in each slot (H, S), -1 of an empty one."""
         if self.of.slot is None:
             slots = places_in(units)
@@ -296,7 +290,7 @@ class Slots:
             first += len(values[self.of.size])
 
     def members(
-        self, values: Mapping[str, Floats], rng: np.random.Generator, first: int = 1
+        self, values: Values, rng: np.random.Generator, first: int = 1
     ) -> dict[str, Floats]:
         """The values (n,) of members by column, of M synthetic units (M,) that `first` numbers.
 
@@ -316,9 +310,7 @@ class Slots:
         ids: dict[str, Any] = {x: units + first for x in self.schema.ids if x == self.schema.unit}
         return made | ids
 
-    def _sources(
-        self, values: Mapping[str, Floats], bad: NDArray[np.bool_], rng: np.random.Generator
-    ) -> Rows:
+    def _sources(self, values: Values, bad: Bools, rng: np.random.Generator) -> Places:
         """Each unit's source (M,): itself, or of a `bad` one another one of its size.
 
         It is the most similar of some by chance: by Gower's coefficient, where a category is alike
@@ -346,7 +338,7 @@ class Slots:
                 source[unit] = some[similar.argmax()]
         return source
 
-    def _apart(self, values: Mapping[str, Floats]) -> tuple[dict[str, Floats], Rows]:
+    def _apart(self, values: Values) -> tuple[dict[str, Floats], Places]:
         """The values (n,) of the members of units (M,), and each one's unit from 0."""
         there = self.present[values[self.of.size].astype(np.intp) - 1]
         units, slots = np.nonzero(there)
@@ -376,7 +368,7 @@ class Slots:
                 made |= computed_values(self.schema, name, made)
         return made, units
 
-    def _codes(self, name: str, slots: Rows) -> Floats:
+    def _codes(self, name: str, slots: Places) -> Floats:
         """The code of a member's column for each code of the wide ones, (S, L); 1 for none."""
         column, words = self.schema.columns[name], self._words(name)
         own = column.coded_levels if column.categorical else column.parts
@@ -420,7 +412,7 @@ def _free(word: str, column: Column) -> str:
     return word
 
 
-def _taken(labels: Sequence[str | None], places: Rows) -> list[str | None]:
+def _taken(labels: Sequence[str | None], places: Places) -> list[str | None]:
     """The labels at places (n,), of which -1 is the last."""
     taken: list[str | None] = np.array(labels, dtype=object)[places].tolist()
     return taken

@@ -147,8 +147,7 @@ def whole_numbers(values: Floats, name: str, like: nw.Series[Any]) -> nw.Series[
     if len(values) and (values.min() < low or values.max() > high):
         return series
     if like.implementation.is_pandas():  # pandas has two types of each size.
-        native = series.to_native().astype(like.to_native().dtype)
-        return nw.from_native(native, series_only=True)
+        return nw.from_native(series.to_native().astype(like.to_native().dtype), series_only=True)
     return series.cast(like.dtype)
 
 

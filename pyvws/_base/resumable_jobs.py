@@ -202,30 +202,23 @@ def pool(jobs: int | None, tasks: int) -> Iterator[Work]:
     import joblib
 
     if (at_once := min(jobs or usable_cores(), tasks)) == 1:
-        yield _one_by_one
+        yield lambda calls: (_one(*call) for call in calls)
     else:
         with joblib.parallel_config("loky", inner_max_num_threads=1):
-            yield _parallel(at_once, partial(_one_of, os.getpid()))
+            yield partial(_parallel, at_once)
 
 
-def _one_by_one(calls: list[Call]) -> Generator[tuple[Key, Result]]:
-    for call in calls:
-        yield _one(*call)
-
-
-def _parallel(jobs: int, task: Callable[..., tuple[Key, Result]]) -> Work:
+def _parallel(jobs: int, calls: list[Call]) -> Generator[tuple[Key, Result]]:
     import joblib
 
-    def work(calls: list[Call]) -> Generator[tuple[Key, Result]]:
-        pool = joblib.Parallel(
-            n_jobs=jobs,
-            return_as="generator_unordered",
-            batch_size=1,
-            max_nbytes=None,  # Else large arrays go into files that a killed run leaves behind.
-        )
-        yield from pool(joblib.delayed(task)(*call) for call in calls)
-
-    return work
+    pool = joblib.Parallel(
+        n_jobs=jobs,
+        return_as="generator_unordered",
+        batch_size=1,
+        max_nbytes=None,  # Else large arrays go into files that a killed run leaves behind.
+    )
+    task = joblib.delayed(partial(_one_of, os.getpid()))
+    yield from pool(task(*call) for call in calls)
 
 
 def _one(
@@ -234,18 +227,13 @@ def _one(
     return key, function(settings, key, replicate_seed(seed, key))
 
 
-def _one_alone(*call: Any) -> tuple[Key, Result]:
-    """`_one` on one processor, because other jobs run at the same time."""
-    with one_core():
-        return _one(*call)
-
-
 def _one_of(parent: int, *call: Any) -> tuple[Key, Result]:
-    """`_one` in a process that ends when someone kills the main process."""
+    """`_one` on one of several processors, in a process that ends when the main one is killed."""
     if parent not in _WATCHED:
         _WATCHED.add(parent)
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    return _one_alone(*call)
+    with one_core():
+        return _one(*call)
 
 
 def _end_with(parent: int) -> None:

@@ -52,9 +52,8 @@ _GUESSED: Final = {True: 0.7, False: 0.25}  # Of the canaries, under Laplace or 
 _CONFIDENCE: Final = 0.95
 _ACCUSED: Final = 1.0 / 40.0  # Of right mechanisms by construction; 105 of 3,440 in trials.
 _SIMULATED: Final = 399
-_TRIED: Final = (
-    5  # Made-up records for each canary, of which those in cells of their own are taken.
-)
+_TRIED: Final = 5
+"""Made-up records for each canary, of which those in cells of their own are taken."""
 _REDRAWN: Final = 20  # Times that a value which a rule bars is drawn again.
 _BY_SUMS: Final = 1000.0  # Scale of Gaussian noise that is no longer told from rounded normals.
 _PROVES_NOTHING: Final = (

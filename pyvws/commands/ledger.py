@@ -37,8 +37,10 @@ def ledger(
 
     Example: pyvws ledger releases/
     """
+    from pyvws._base.phrase import Phrase
     from pyvws.errors import InputError, UsageError
     from pyvws.statement.releases import costs_together, release_cost, releases_known
+    from pyvws.statement.words import SIGNED, caveat
     from pyvws.synthesis.earlier_releases import STATEMENT_FILE, read_statement
 
     if figure is not None and figure.suffix not in (".png", ".svg"):
@@ -72,6 +74,7 @@ def ledger(
         }
         for name, cost in costs.items()
     }
+    signed = ", ".join(name for name, cost in costs.items() if cost.signed)
     sheet = Sheet(
         f"Costs of {together['unit_of_privacy']}, {neighbours} neighbours",
         ("release", "mechanism", "guarantee", "epsilon", "delta", "zCDP", "window"),
@@ -85,7 +88,7 @@ def ledger(
         notes=[
             *_sums(together),
             *notes,
-            *_signed([name for name, cost in costs.items() if cost.signed]),
+            *([f"{signed}: {caveat(Phrase(SIGNED))}"] if signed else []),
         ],
         facts={"releases": each, "together": together},
     )
@@ -124,14 +127,6 @@ def _by_name(
     first = {one["digest"]: name for name, one in named.items()}
     copies = [(copy, first[name]) for name, own in files.items() for copy in own]
     return named, notes + [f"{copy}: a copy of {name}, and counts once." for copy, name in copies]
-
-
-def _signed(names: list[str]) -> list[str]:
-    """The caveat of releases by a proposal that somebody signed, with their names."""
-    from pyvws._base.phrase import Phrase
-    from pyvws.statement.words import SIGNED, caveat
-
-    return [f"{', '.join(names)}: {caveat(Phrase(SIGNED))}"] if names else []
 
 
 def _places(folder: Path, name: str) -> list[Path]:

@@ -26,9 +26,8 @@ from pyvws.errors import InputError, UsageError
 if TYPE_CHECKING:
     from pyvws.report.output_folder import ConfidentialPart, PublicPart
 
-_CELLS: Final = (
-    100_000_000  # Cells of all datasets, beyond which risks by keys have to be asked for.
-)
+_CELLS: Final = 100_000_000
+"""Cells of all datasets, beyond which risks by keys have to be asked for."""
 
 
 def report(

@@ -25,7 +25,7 @@ from pyvws._base.resumable_jobs import ResultFolder, open_folder
 from pyvws.comparison.found import ComparedRow, Comparison, advised
 from pyvws.comparison.points import Point, Seeds, planned, point_key, refuse_choices, run_seeds
 from pyvws.evaluation.table_scores import Score
-from pyvws.report.page import PagePicture, picture, render
+from pyvws.report.page import picture, render
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import SCHEMA_FILE, arranged, config_text
@@ -188,32 +188,29 @@ def _three_digits(epsilon: float) -> float:
 
 def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> ComparedRow:
     scored = [result for result in results if "scores" in result]
-    weights = [result["mean_weight"] for result in scored if result["mean_weight"] is not None]
-    worst = [result["rhat"] for result in scored if result["rhat"] is not None]
+    names = ("mean_weight", "rhat", "epsilon_of_window")
+    weights, worst, windows = (
+        [float(result[name]) for result in scored if result.get(name) is not None] for name in names
+    )
+    costs, totals = (
+        [np.inf if x is None else float(x) for x in (result.get(name) for result in scored)]
+        for name in ("epsilon", "epsilon_total")
+    )
     return ComparedRow(
         point=point,
         guarantee=scored[0]["guarantee"] if scored else "none",
-        epsilons=tuple(
-            np.inf if result["epsilon"] is None else float(result["epsilon"]) for result in scored
-        ),
+        epsilons=tuple(costs),
         scores=tuple(tuple(_score(score) for score in result["scores"]) for result in scored),
         mean_weight=float(np.mean(weights)) if weights else None,
         rhat=max(worst, default=None),
         seconds=float(np.mean([result["seconds"] for result in results])),
-        totals=tuple(
-            np.inf if result.get("epsilon_total") is None else float(result["epsilon_total"])
-            for result in scored
-        ),
+        totals=tuple(totals),
         signed=any(result.get("signed") for result in scored),
         delta=max((result.get("delta") or 0.0 for result in scored), default=0.0),
         problems=tuple(
             dict.fromkeys(result["problem"] for result in results if "problem" in result)
         ),
-        windows=tuple(
-            float(result["epsilon_of_window"])
-            for result in scored
-            if result.get("epsilon_of_window") is not None
-        ),
+        windows=tuple(windows),
     )
 
 
@@ -222,7 +219,7 @@ def _score(kept: Mapping[str, Any]) -> Score:
     return Score(**{**given, "by_dataset": tuple(kept["by_dataset"])})
 
 
-def _write(comparison: Comparison, folder: Path) -> list[Path]:
+def _write(comparison: Comparison, folder: Path) -> None:
     """Write comparison.csv, .png, .html and a take-EPSILON.toml for each advice, all private."""
     files: dict[str, str | bytes] = {"comparison.csv": comparison.table().write_csv()}
     drawn = None
@@ -242,13 +239,10 @@ def _write(comparison: Comparison, folder: Path) -> list[Path]:
             files[f"take-{advice.epsilon:g}.toml"] = config_text(settings, seed=None)
             if text := settings.plan.texts["schema"]:
                 files[SCHEMA_FILE] = text
-    files["comparison.html"] = _page(comparison, drawn)
-    for name, content in files.items():
-        write_whole(folder / name, content, private=True)
-    return [folder / name for name in files]
-
-
-def _page(comparison: Comparison, drawn: PagePicture | None) -> str:
     sheet = comparison.sheet
     rows = replace(sheet, lead=(), notes=())
-    return render("comparison.html.j2", command="compare", sheet=sheet, rows=rows, drawn=drawn)
+    files["comparison.html"] = render(
+        "comparison.html.j2", command="compare", sheet=sheet, rows=rows, drawn=drawn
+    )
+    for name, content in files.items():
+        write_whole(folder / name, content, private=True)

@@ -117,18 +117,13 @@ def read_choice(text: str) -> Choice:
                 allowed=", ".join(allowed),
                 more=more or near(given, allowed),
             )
-        entries[given] = _value(given, value)
+        several = any(setting.several for setting in declared()[given])
+        entries[given] = tuple(map(_one, value.split(","))) if several else _one(value)
     return Choice(" ".join(text.split()), entries)
 
 
-def _value(name: str, text: str) -> Any:
-    """A setting's value: yes without a text, several with commas, else as TOML or as it is."""
-    if any(declared_setting.several for declared_setting in declared()[name]):
-        return tuple(map(_one, text.split(",")))
-    return _one(text)
-
-
 def _one(text: str) -> Any:
+    """A value of a setting: yes without a text, else as TOML or as it is."""
     try:
         return tomllib.loads(f"value = {text or 'true'}")["value"]
     except tomllib.TOMLDecodeError:  # Such as .5, and words.

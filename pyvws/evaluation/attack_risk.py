@@ -22,7 +22,6 @@ from pyvws.evaluation.disclosure import AttackScore, distance_blocks, score_of
 from pyvws.evaluation.membership import membership_attack
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, Plain, plain_tables
 from pyvws.sheet import InSheets, Sheet
-from pyvws.tables.files.headers import named
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import id_of, spells_empty
 from pyvws.tables.schema.schema import Schema
@@ -188,10 +187,7 @@ def attack_risk(
         original, synthetic, schema=schema, holdout=control, reference=reference
     )
     tables = plain_tables(read, least=1)
-    for name in (*known, *secrets):
-        if name not in tables.names:
-            usable = named(tables.names, read.first.columns)
-            raise InputError.by("column-not-evaluated", name=name, usable=usable)
+    tables.require((*known, *secrets), read.first.columns)
     _refuse_shared_units(read)
     first, *datasets = tables.original, *tables.synthetic
     public = datasets.pop() if reference is not None else datasets[-1]

@@ -236,8 +236,11 @@ def check_column(
     else:
         statistics = _of_levels(data, own, levels)
     if predictors:
-        edges = np.unique([data.quantile(level) for level in (0.25, 0.5, 0.75)])
-        events = _Events.of_numbers(edges) if levels is None else _Events.of_levels(levels)
+        if levels is None:
+            edges = np.unique([data.quantile(level) for level in (0.25, 0.5, 0.75)])
+            events = _Events(tuple(f"share up to {edge:.7g}" for edge in edges), edges)
+        else:
+            events = _Events(tuple(f"share of level {level!r}" for level in levels))
         for predictor in predictors:
             statistics += _of_predictor(events, y, columns, predictor, records)
     return ColumnCheck(tuple(statistics))
@@ -249,14 +252,6 @@ class _Events:
 
     labels: tuple[str, ...]
     edges: Floats | None = None
-
-    @classmethod
-    def of_numbers(cls, edges: Floats) -> _Events:
-        return cls(tuple(f"share up to {edge:.7g}" for edge in edges), edges)
-
-    @classmethod
-    def of_levels(cls, levels: Sequence[str]) -> _Events:
-        return cls(tuple(f"share of level {level!r}" for level in levels))
 
     def shares(self, y: Floats, x: Floats, values: Floats, counts: Floats | None) -> Any:
         """The share of each event (G, E) given each of the predictor's values, and records (G,)."""
@@ -354,19 +349,14 @@ def _of_moments(data: _Values, own: list[_Values], errors: SampleErrors) -> list
     A constant has neither chance nor tolerance: the share at its value tells.
     """
     mean, sd, statistics = data.mean, data.sd, []
-    figures: dict[str, list[float]] = {
-        "mean": [column.mean for column in own],
-        "standard deviation": [column.sd for column in own],
-    }
-    for name, of_data, tolerance, trouble, influence in (
-        ("mean", mean, _OF_MEANS, "mean", lambda x: x - mean),
-        (
-            "standard deviation",
-            sd,
-            _OF_SPREADS,
-            "spread",
-            lambda x: ((x - mean) ** 2 / sd - sd) / 2,
-        ),
+    means, sds = [column.mean for column in own], [column.sd for column in own]
+
+    def of_spread(x: Floats) -> Floats:
+        return ((x - mean) ** 2 / sd - sd) / 2
+
+    for name, of_data, figures, tolerance, trouble, influence in (
+        ("mean", mean, means, _OF_MEANS, "mean", lambda x: x - mean),
+        ("standard deviation", sd, sds, _OF_SPREADS, "spread", of_spread),
     ):
         bad = False
         with np.errstate(all="ignore"):
@@ -374,8 +364,8 @@ def _of_moments(data: _Values, own: list[_Values], errors: SampleErrors) -> list
                 squares = [(influence(x.values) ** 2 * x.shares).sum() for x in own]
                 error = errors.error(influence, float(np.mean(squares)))
                 limit = tolerance * sd + _CHANCE * error
-                bad = bool(abs(np.mean(figures[name]) - of_data) > limit)
-        statistics.append(_statistic(name, of_data, figures[name], trouble if bad else ""))
+                bad = bool(abs(np.mean(figures) - of_data) > limit)
+        statistics.append(_statistic(name, of_data, figures, trouble if bad else ""))
     return statistics
 
 
@@ -461,9 +451,7 @@ def _limit(
     return np.maximum(_LEAST, tolerance * s) + times * s * chance
 
 
-def _statistic(
-    name: str, data: float, own: Floats | Sequence[float], trouble: str = ""
-) -> Statistic:
+def _statistic(name: str, data: float, own: Floats | Sequence[float], trouble: str) -> Statistic:
     mean, lowest, highest = (_finite(float(f(own))) for f in (np.mean, np.min, np.max))
     return Statistic(name, _finite(data), mean, lowest, highest, trouble)
 

@@ -39,7 +39,6 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
 from pyvws._base.checks import (
-    Floats,
     choice,
     finite_vector,
     non_negative,
@@ -355,7 +354,8 @@ def combine(
     if (v < 0).any():
         raise InputError.by("variances-negative", it=positions(v < 0))
     if draw_of_dataset is not None:
-        q = _by_draw(q, _draws(draw_of_dataset, m), kind)
+        draws = np.array(_draws(draw_of_dataset, m, kind))
+        q = np.array([rarith.mean(q[draws == draw]) for draw in range(max(draws) + 1)])
         m = len(q)
     within = rarith.mean(v)
     estimate = rarith.mean(q)
@@ -423,13 +423,9 @@ def combine_formula(
     """
     from pyvws.evaluation.regressions import fit_formula
 
-    given: Any = {
-        "kind": kind,
-        "of": of,
-        "size_ratio": size_ratio,
-        "draw_of_dataset": draw_of_dataset,
-    }
-    several = SeveralDatasets.of(datasets, schema, **given)
+    several = SeveralDatasets.of(
+        datasets, schema, kind=kind, of=of, size_ratio=size_ratio, draw_of_dataset=draw_of_dataset
+    )
     tables, draws = several.tables, several.rule["draw_of_dataset"]
     if not isinstance(tables, (list, tuple)):
         raise InputError.by("datasets-not-tables")
@@ -439,7 +435,7 @@ def combine_formula(
     if len(called) != len(tables):
         raise InputError.by("names-length", called=len(called), datasets=len(tables))
     if draws is not None:  # Refuse before the work.
-        _refuse_shared(_draws(draws, len(tables)), kind)
+        _draws(draws, len(tables), kind)
     fits = [
         fit_formula(table, formula, name, family, several.schema)
         for table, name in zip(tables, called, strict=True)
@@ -459,26 +455,18 @@ def combine_formula(
     return CombinedCoefficients(combined, [fit.dropped for fit in fits])
 
 
-def _draws(draw_of_dataset: Sequence[Any], datasets: int) -> list[int]:
-    """The place of each dataset's draw among the draws, from 0, as they first occur."""
+def _draws(draw_of_dataset: Sequence[Any], datasets: int, kind: str) -> list[int]:
+    """The place of each dataset's draw among the draws, from 0, as they first occur.
+
+    Raises InputError where the draws behind the datasets allow no rule.
+    """
     labels = list(draw_of_dataset)
     if len(labels) != datasets:
         raise InputError.by("draw-of-dataset-length", labels=len(labels), datasets=datasets)
     places: dict[Any, int] = {}
-    return [places.setdefault(label, len(places)) for label in labels]
-
-
-def _refuse_shared(draws: list[int], kind: str) -> None:
-    """Raise InputError where the draws behind the datasets allow no rule."""
-    distinct = len(set(draws))
-    if distinct == 1:
-        raise InputError.by("datasets-of-one-draw", draws=len(draws))
-    if distinct < len(draws) and kind == "full":
-        raise InputError.by("rule-needs-draw-each", draws=len(draws), distinct=distinct)
-
-
-def _by_draw(estimates: Floats, draws: list[int], kind: str) -> Floats:
-    """The mean estimate of each draw's datasets (d,)."""
-    _refuse_shared(draws, kind)
-    labels = np.array(draws)
-    return np.array([rarith.mean(estimates[labels == draw]) for draw in range(max(draws) + 1)])
+    draws = [places.setdefault(label, len(places)) for label in labels]
+    if len(places) == 1:
+        raise InputError.by("datasets-of-one-draw", draws=datasets)
+    if len(places) < datasets and kind == "full":
+        raise InputError.by("rule-needs-draw-each", draws=datasets, distinct=len(places))
+    return draws

@@ -153,13 +153,13 @@ def _hashes(
     original: NDArray[Any], synthetic: NDArray[Any], rng: np.random.Generator
 ) -> tuple[Hashes, Hashes]:
     """A random number for each code of each key, (K, N) and (K, N_s)."""
-    parts: tuple[list[Hashes], list[Hashes]] = [], []
-    for mine, theirs in zip(original, synthetic, strict=True):
-        size = 1 + int(max(mine.max(), theirs.max()))
-        of_code = rng.integers(0, 2**64, size, dtype=np.uint64)
-        parts[0].append(of_code[mine])
-        parts[1].append(of_code[theirs])
-    return np.array(parts[0]), np.array(parts[1])
+    sizes = 1 + np.maximum(original.max(axis=1), synthetic.max(axis=1))
+    of_codes = [rng.integers(0, 2**64, size, dtype=np.uint64) for size in sizes.tolist()]
+    first, second = (
+        np.array([own[codes] for own, codes in zip(of_codes, table, strict=True)])
+        for table in (original, synthetic)
+    )
+    return first, second
 
 
 def _times(hashes: Hashes) -> Callable[[Hashes], NDArray[np.intp]]:

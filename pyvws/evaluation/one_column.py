@@ -51,12 +51,8 @@ class UtilityTable:
 
     def sheet(self, title: str) -> Sheet:
         """The data's numbers, then those of the datasets."""
-        rows = {
-            "data": self.original,
-            "average": self.average,
-            "lowest": self.lowest,
-            "highest": self.highest,
-        }
+        figures = self.original, self.average, self.lowest, self.highest
+        rows = dict(zip(_BESIDE, figures, strict=True))
         return Sheet(
             title,
             ("table", *self.names),

@@ -253,6 +253,13 @@ class PlainTables:
     def categories(self) -> tuple[str, ...]:
         return tuple(name for name in self.original if name not in self.edges)
 
+    def require(self, names: Iterable[str], header: Sequence[str]) -> None:
+        """Raise InputError for a name that is none of the columns; `header` has the original's."""
+        for name in names:
+            if name not in self.original:
+                usable = named(self.names, header)
+                raise InputError.by("column-not-evaluated", name=name, usable=usable)
+
     def missing(self, table: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.bool_]:
         """Which records (N,) of one of the tables have no value."""
         if name in self.edges:

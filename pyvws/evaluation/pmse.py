@@ -115,18 +115,13 @@ def pmse(
     True
     """
     choice(model, "model", ("logistic", "tree"))
-    design, synthetic_records = _stacked(original, synthetic, formula)
+    design, count = _stacked(original, synthetic, formula)
     if design.shape[1] < 2:
         raise InputError.by("formula-of-constant", formula=formula)
+    first, second = design[: len(design) - count], design[-count:]
     if model == "logistic":
-        return logistic_pmse(design[: len(design) - synthetic_records], design[-synthetic_records:])
-    return tree_pmse(
-        design[: len(design) - synthetic_records],
-        design[-synthetic_records:],
-        leaf=leaf,
-        permutations=permutations,
-        seed=seed,
-    )
+        return logistic_pmse(first, second)
+    return tree_pmse(first, second, leaf=leaf, permutations=permutations, seed=seed)
 
 
 def logistic_pmse(original: Floats, synthetic: Floats) -> PropensityScore:
@@ -204,15 +199,9 @@ def _stacked(original: IntoFrame, synthetic: IntoFrame, formula: str | None) -> 
     tables.refuse_other_spellings({name: tables.codes(name) for name in text})
     parts = []
     for frame in (first, second):
-        columns = plain_columns(frame, names, role="pmse")
-        parts.append(
-            pd.DataFrame(
-                {
-                    n: c if pd.api.types.is_numeric_dtype(c) else c.astype(str)
-                    for n, c in columns.items()
-                }
-            )
-        )
+        columns = plain_columns(frame, names, role="pmse").items()
+        numeric = pd.api.types.is_numeric_dtype
+        parts.append(pd.DataFrame({n: c if numeric(c) else c.astype(str) for n, c in columns}))
     wanted = dotted(formula or "~ .", names)
     both = open_frame(pd.concat(parts, ignore_index=True))
     return make_design(both, wanted, outcome="").matrix, len(second)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import narwhals as nw
@@ -70,10 +70,7 @@ class TablePlan:
     @property
     def cells(self) -> list[tuple[str, ...]]:
         """The labels of each cell, the last column fastest; one cell without columns."""
-        cells: list[tuple[str, ...]] = [()]
-        for levels in self.by.values():
-            cells = [(*cell, level) for cell in cells for level in levels]
-        return cells
+        return [*product(*self.by.values())]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +128,7 @@ def table_plan(
     for statistic in statistics:
         own = codes.get(statistic.column or "")
         if statistic.kind != "share" and own is not None and own.days_since is not None:
-            raise _holds_dates(statistic.column)
+            raise InputError.by("dates-have-no-total", name=statistic.column)
     missing = {name: tuple(dict.fromkeys([*x.missing_codes, None])) for name, x in codes.items()}
     cells = _with_levels(by, schema, "by")
     without_levels = [names for names in (by, share) if not isinstance(names, Mapping)]
@@ -155,10 +152,6 @@ def read_records(table: IntoFrame, plan: TablePlan, name: str) -> CellRecords:
         return _read(open_frame(table, least=1), plan)
 
 
-def _holds_dates(name: str) -> InputError:
-    return InputError.by("dates-have-no-total", name=name)
-
-
 def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
     used = [*plan.by, *(statistic.column for statistic in plan.statistics if statistic.column)]
     check_columns(frame, used, role="The table of estimates")
@@ -172,7 +165,7 @@ def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
             coded[statistic.column] = _places(frame[statistic.column], statistic.points)
         elif statistic.column and statistic.column not in numbers:
             if holds_dates(frame[statistic.column]):
-                raise _holds_dates(statistic.column)
+                raise InputError.by("dates-have-no-total", name=statistic.column)
             codes = plan.missing.get(statistic.column, (None,))
             numbers[statistic.column] = numbers_and_codes(frame[statistic.column], codes)[0]
     weights = np.ones(len(frame))

@@ -32,7 +32,6 @@ from pyvws.evaluation.original_and_datasets import (
     plain_tables,
 )
 from pyvws.sheet import InSheets, Sheet
-from pyvws.tables.files.headers import named
 from pyvws.tables.schema.schema import Schema
 
 _MOST: Final = 2000  # Records whose closest record is looked for, fewer in a large table.
@@ -258,10 +257,7 @@ def table_risk(
     if both := sorted(set(known) & set(targets)):
         raise InputError.by("key-is-target", both=both[0])
     tables = plain_tables(read, bins=bins, least=1)
-    for name in (*known, *targets):
-        if name not in tables.names:
-            usable = named(tables.names, read.first.columns)
-            raise InputError.by("column-not-evaluated", name=name, usable=usable)
+    tables.require((*known, *targets), read.first.columns)
     held = tables.synthetic[-1] if holdout is not None else None
     datasets = tables.synthetic[:-1] if holdout is not None else tables.synthetic
     rng = np.random.default_rng(seed)

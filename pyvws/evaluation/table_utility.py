@@ -9,7 +9,6 @@ score says where a synthetic table stands between these two [nist2023] [snoke201
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -119,7 +118,15 @@ def table_utility(
     again = second_sample(rng, N, units)
     bootstrap = {name: values[again] for name, values in first.items()}
     apart = {name: values[rng.permutation(N)] for name, values in first.items()}
-    measured = _Measured(first, tables.synthetic, bootstrap, apart)
+
+    def score(
+        name: str, measure: Callable[[Plain], float], worst: Callable[[], float] = lambda: 1.0
+    ) -> Score:
+        """A score for which smaller is better, 0 the best."""
+        values = tuple(measure(table) for table in tables.synthetic)
+        ends = measure(bootstrap), measure(apart)
+        mean = float(np.mean(values))
+        return Score(name, mean, values, *ends, 0.0, float(worst()), False, BLIND[name])
 
     cells = [tables.cells(table) for table in (first, *tables.synthetic)]
     k = coded_k_marginal(cells[0], cells[1:], tables.names, units=units, seed=seed)
@@ -134,35 +141,35 @@ def table_utility(
     largest: list[float] = []
 
     def two_way(table: Plain) -> float:
-        score = two_way_pmse(first, table)
-        folded.update(score.folded)
-        unseen.append(score.unseen)
+        found = two_way_pmse(first, table)
+        folded.update(found.folded)
+        unseen.append(found.unseen)
         share = 1.0 - N / (N + len(next(iter(table.values()))))
-        largest.append(share * (1.0 - share) / score.score.null_mean)
-        return score.score.ratio
+        largest.append(share * (1.0 - share) / found.score.null_mean)
+        return found.score.ratio
 
     if s_pmse:
-        scores.append(measured.score("s_pmse", two_way, lambda: max(largest)))
+        scores.append(score("s_pmse", two_way, lambda: max(largest)))
     if trees:
         by_trees = partial(tree_score, first, seed=seed)
-        scores.append(measured.score("s_pmse_tree", by_trees, lambda: np.inf))
-    scores.append(measured.score("margins", lambda table: float(_margins(tables, table).mean())))
+        scores.append(score("s_pmse_tree", by_trees, lambda: np.inf))
+    scores.append(score("margins", lambda table: float(_margins(tables, table).mean())))
     missing = _both_missing(tables, first)
     if missing.any() or any(_both_missing(tables, table).any() for table in tables.synthetic):
         scores.append(
-            measured.score(
+            score(
                 "missing", lambda table: float(np.abs(_both_missing(tables, table) - missing).max())
             )
         )
     change = _associations(tables, apart)
     scores.append(
-        measured.score(
+        score(
             "associations",
             lambda table: _mean_size(_matrix(tables, table) - change.original),
             lambda: 2.0 if (change.original < 0).any() else 1.0,
         )
     )
-    by_name = {score.name: score for score in scores}
+    by_name = {own.name: own for own in scores}
     return TableUtility(
         k_marginal=k.score,
         k_marginal_together=k.together,
@@ -186,25 +193,6 @@ def table_utility(
         unit=unit,
         labels=display_names(there),
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Measured:
-    """The tables that each score is computed for."""
-
-    original: Plain
-    synthetic: Sequence[Plain]
-    bootstrap: Plain
-    apart: Plain
-
-    def score(
-        self, name: str, measure: Callable[[Plain], float], worst: Callable[[], float] = lambda: 1.0
-    ) -> Score:
-        """A score for which smaller is better, 0 the best."""
-        values = tuple(measure(table) for table in self.synthetic)
-        ends = measure(self.bootstrap), measure(self.apart)
-        mean = float(np.mean(values))
-        return Score(name, mean, values, *ends, 0.0, float(worst()), False, BLIND[name])
 
 
 def _margins(tables: PlainTables, table: Plain) -> Floats:

@@ -297,20 +297,16 @@ def fitted_family(
             probabilities[:, levels.codes[levels.codes >= 0]] = shares[:, levels.codes >= 0]
             cells = shares[:, levels.codes < 0]
         if numbers is not None:
+            no_cells = np.where(np.arange(own.size) < first, probabilities[combination], 0.0)
+            rest = no_cells * number[:, None]
             of_cells = [
                 CountedTable(x.cell, x.code[first:], x.counts - x.expected(rest), x.variance)
                 for x in tables
-                for rest in (_with_cells(probabilities[combination], first) * number[:, None],)
             ]
             inside = number * (cells[combination, 0] if levels is not None else 1.0)
             draws[numbers], mass = _fitted_numbers(numbers, combination, inside, of_cells)
             probabilities[:, first:] = mass * cells
     return FittedFamily(own, draws, probabilities)
-
-
-def _with_cells(probabilities: Floats, first: int) -> Floats:
-    """The probabilities of codes that are no cells, with 0 for the cells."""
-    return np.where(np.arange(probabilities.shape[1]) < first, probabilities, 0.0)
 
 
 def _loss(tables: Sequence[CountedTable], records: Floats) -> tuple[float, Floats]:

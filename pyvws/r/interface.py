@@ -134,12 +134,6 @@ class _NamedArray(np.ndarray[Any, Any]):
     dims: tuple[str, ...] = ()
 
 
-def _named(array: NDArray[Any], dims: Sequence[str]) -> _NamedArray:
-    named = array.view(_NamedArray)
-    named.dims = tuple(dims)
-    return named
-
-
 def received(
     form: Literal["column", "value", "array"],
     kind: Any,
@@ -179,7 +173,11 @@ def received(
         raise InputError.by("r-factor-alone")
     if form == "array":
         array = _received_array(column).reshape([int(n) for n in shape], order="F")
-        return _named(array, _listed(dims)) if any(_listed(dims)) else array
+        if not any(_listed(dims)):
+            return array
+        named = array.view(_NamedArray)
+        named.dims = tuple(_listed(dims))
+        return named
     listed = _received_array(column).tolist()
     return listed[0] if len(listed) == 1 else listed
 

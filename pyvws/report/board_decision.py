@@ -11,8 +11,10 @@ from pyvws.evaluation.attack_risk import AttackRisk
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.evaluation.k_marginal import share_of_the_way, standing
 from pyvws.evaluation.table_risk import TableRisk
+from pyvws.report.codebook import some_of
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import PublicPart
+from pyvws.report.page import formatted
 from pyvws.report.public_page import problems, tone_of
 from pyvws.sheet import Sheet, number
 from pyvws.statement.words import GUARANTEES, caveat_keys, of_single_records
@@ -92,15 +94,11 @@ def _of_audit(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardC
     else:
         largest, stated = found["largest"], found["stated"]
         fails = isinstance(largest, float) and largest > stated
-        told = f"the largest loss is {_figure(largest)}, and {number(stated)} is stated"
+        told = f"the largest loss is {formatted(largest, number)}, and {number(stated)} is stated"
     yield BoardCheck(
         "bad" if fails else "good",
         f"An audit was made: {told}. Audits find faults; a small figure proves nothing.",
     )
-
-
-def _figure(value: object) -> str:
-    return number(value) if isinstance(value, float) else str(value)
 
 
 def _of_claim(summary: Mapping[str, Any], rows: int) -> Iterator[BoardCheck]:
@@ -129,7 +127,15 @@ def _of_schema(summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
     """Where the schema comes from; nothing of a run without one."""
     exact = summary["privacy"]
     if signature := summary.get("signed_proposal"):
-        yield BoardCheck("warn", _of_signature(**signature))
+        by, entries = signature["by"], signature["entries"]
+        signer = by if isinstance(by, str) else "Somebody who gave no name"
+        read = "Entries" if entries is None else f"{entries} of the entries"
+        yield BoardCheck(
+            "warn",
+            "Whether every entry of the schema is known without the records. "
+            f"{signer} signed that it is. {read} came from the records, and no ε covers what these "
+            "reveal.",
+        )
     elif _PAID in caveat_keys(exact):
         yield BoardCheck(
             "good", "The schema was found in the records under noise, whose ε the total includes."
@@ -142,16 +148,6 @@ def _of_schema(summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
             "Whether every entry of the schema is known without the records. Whoever wrote it says "
             "so.",
         )
-
-
-def _of_signature(by: str | bool, entries: int | None) -> str:
-    """What the board decides of a schema that a program proposed and somebody signed."""
-    signer = by if isinstance(by, str) else "Somebody who gave no name"
-    read = "Entries" if entries is None else f"{entries} of the entries"
-    return (
-        f"Whether every entry of the schema is known without the records. {signer} signed that it "
-        f"is. {read} came from the records, and no ε covers what these reveal."
-    )
 
 
 def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
@@ -215,8 +211,8 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
     if misfits:
         yield BoardCheck(
             "warn",
-            f"Whether it matters that synthetic values differ from the data in: {_some(misfits)}. "
-            "The table below shows how.",
+            "Whether it matters that synthetic values differ from the data in: "
+            f"{some_of(misfits, _MISFITS)}. The table below shows how.",
         )
     elif column_checks:
         yield BoardCheck(
@@ -349,11 +345,6 @@ def _risks_of_records(evidence: Evidence | None, of_records: str) -> Sheet:
             (f"share of records above {policy:g}", after.share_above, before.share_above),
         ],
     )
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - _MISFITS
-    return ", ".join(names[:_MISFITS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _misfits(columns: Mapping[str, Any]) -> Sheet:

@@ -31,9 +31,8 @@ from pyvws.statement.words import FIELDS, parted_caveats
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40
-_ON_SHEET: Final = (
-    12  # So many small pictures are on the first sheet, and the rest in the appendix.
-)
+_ON_SHEET: Final = 12
+"""So many small pictures are on the first sheet, and the rest in the appendix."""
 _STATISTICS = ("column", "statistic", "data", "synthetic, mean", "lowest", "highest")
 
 

@@ -41,10 +41,8 @@ def bounds_section(
     fits = {label: ("weight", "lipschitz_bound")}
     if public.privacy["reweighted"]:
         fits[f"{label}_final"] = ("weight_final", "lipschitz_bound_final")
-    finite = np.isfinite(
-        np.column_stack([records[name] for pair in fits.values() for name in pair])
-    )
-    kept = finite.all(axis=1)
+    drawn = np.array([records[name] for pair in fits.values() for name in pair])
+    kept = np.isfinite(drawn).all(axis=0)
     weights = {name: records[pair[0]][kept] for name, pair in fits.items()}
     bounds = {name: records[pair[1]][kept] for name, pair in fits.items()}
     text = [
@@ -206,12 +204,9 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
             ),
         ),
         risk.sheet,
+        _top(risk.by_record["Data"], "ten riskiest records of the data", risk),
+        _top(risk.y, "ten largest records", risk),
     ]
-    for by, caption in (
-        (risk.by_record["Data"], "ten riskiest records of the data"),
-        (risk.y, "ten largest records"),
-    ):
-        parts.append(_top(by, caption, risk))
     if "Unweighted" in risk.by_record:
         parts += _whack_a_mole(risk, fit_label(public.privacy))
     else:

@@ -7,6 +7,7 @@ nothing that `privacy.json` does not say, and two releases with one statement ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from pyvws._base.phrase import counted
@@ -140,13 +141,8 @@ def claim_layers(privacy: Mapping[str, Any], audit: Mapping[str, Any]) -> list[L
 
     `audit` is what was asked of an audit of this release, empty without one.
     """
-    layers = [
-        Layer(*layer)
-        for layer in (*_guarantee(privacy), *_algorithm(privacy), *_deployment(privacy))
-    ]
-    layers.append(
-        Layer("Audits and repetition", _checked(privacy, audit), "audit.json, report.html")
-    )
+    parts = chain(_guarantee(privacy), _algorithm(privacy), _deployment(privacy, audit))
+    layers = [Layer(*part) for part in parts]
     told = " ".join(layer.answer for layer in layers)
     rest = " ".join(text for text in privacy["caveats"] if text not in told)
     return [*layers, *([Layer("Further conditions", rest, "caveats")] if rest else [])]
@@ -159,23 +155,20 @@ def _guarantee(privacy: Mapping[str, Any]) -> _Parts:
     neighbours = (privacy.get("certified") or privacy)["neighbours"]
     unit, kind = privacy["unit_of_privacy"], NEIGHBOURS[neighbours]
     costs = "; ".join(f"{one['use']}: {formatted(one['epsilon'])}" for one in privacy["ledger"])
-    stated = _joined(claim(privacy), answered(privacy, "parameters"))
+    stated = _said(privacy, "parameters", claim(privacy))
     yield "Privacy parameters and variant", stated, "guarantee, epsilon_total, delta"
-    yield (
-        "Unit of privacy",
-        _joined(f"{unit[0].upper()}{unit[1:]}.", answered(privacy, "unit")),
-        "unit_of_privacy",
-    )
+    named = f"{unit[0].upper()}{unit[1:]}."
+    yield "Unit of privacy", _said(privacy, "unit", named), "unit_of_privacy"
     of = "neighbours, epsilon_by_neighbours, certified"
-    yield "Neighbouring tables", _joined(kind, answered(privacy, "neighbours")), of
+    yield "Neighbouring tables", _said(privacy, "neighbours", kind), of
     paid = f"Uses of the table and their ε: {costs}."
-    yield "Composition", _joined(paid, answered(privacy, "composition")), "ledger, spending"
+    yield "Composition", _said(privacy, "composition", paid), "ledger, spending"
     yield "Other releases of the same records", answered(privacy, "others"), "costs_together"
     bare = [NOT_COVERED[key] for key in privacy.get("relies_on", {}).get("not_covered", ())]
     listed = f"Not covered: {'; '.join(bare)}." if bare else ""
     yield (
         "Quantities without protection",
-        _joined(listed, answered(privacy, "unprotected")),
+        _said(privacy, "unprotected", listed),
         "relies_on.not_covered, columns_released_unchanged, number_of_rows",
     )
 
@@ -187,26 +180,16 @@ def _algorithm(privacy: Mapping[str, Any]) -> _Parts:
     yield "Post-processing", post_processing(privacy), "draws_released, draw_of_dataset"
     scores = privacy.get("counts", {}).get("predicted", {})
     own = "; ".join(f"{name} {score:.1f}" for name, score in scores.items())
-    yield (
-        "Utility and accuracy",
-        _joined(
-            f"Predicted scores in counted cells, of 1000: {own}."
-            if own
-            else "The statement has no score, since scores describe the confidential table.",
-            answered(privacy, "utility"),
-        ),
-        "counts.predicted, report.html",
+    scored = (
+        f"Predicted scores in counted cells, of 1000: {own}."
+        if own
+        else "The statement has no score, since scores describe the confidential table."
     )
-    yield (
-        "Bias",
-        _joined(_bias(privacy), answered(privacy, "bias")),
-        "caveats; inside, pyvws utility",
-    )
-    yield (
-        "Settings and preparation of the data",
-        answered(privacy, "settings"),
-        "relies_on.public_settings, ledger",
-    )
+    of = "counts.predicted, report.html"
+    yield "Utility and accuracy", _said(privacy, "utility", scored), of
+    yield "Bias", _said(privacy, "bias", _bias(privacy)), "caveats; inside, pyvws utility"
+    of = "relies_on.public_settings, ledger"
+    yield "Settings and preparation of the data", answered(privacy, "settings"), of
 
 
 def _bias(privacy: Mapping[str, Any]) -> str:
@@ -224,27 +207,17 @@ def _bias(privacy: Mapping[str, Any]) -> str:
     )
 
 
-def _deployment(privacy: Mapping[str, Any]) -> _Parts:
-    yield (
-        "Query model",
-        "Not interactive: readers get datasets, and nobody asks the table.",
-        "datasets",
-    )
+def _deployment(privacy: Mapping[str, Any], audit: Mapping[str, Any]) -> _Parts:
+    batch = "Not interactive: readers get datasets, and nobody asks the table."
+    yield "Query model", batch, "datasets"
     central = "The central model: one agency sees the records, and readers see the release."
-    yield (
-        "Threat and trust model",
-        _joined(central, answered(privacy, "access")),
-        "trust_assumptions",
-    )
+    yield "Threat and trust model", _said(privacy, "access", central), "trust_assumptions"
     of = "relies_on.sampler, trust_assumptions"
     yield "Floating point and exactness", answered(privacy, "rounding"), of
     yield "Randomness", answered(privacy, "randomness"), "trust_assumptions, SECURITY.md"
     timed = "No ε covers how long a run takes, or that it ended."
-    yield (
-        "Side channels",
-        _joined(timed, answered(privacy, "refusals")),
-        "docs/strict.md, docs/limits.md",
-    )
+    of = "docs/strict.md, docs/limits.md"
+    yield "Side channels", _said(privacy, "refusals", timed), of
     yield (
         "Security and access control",
         "A run writes confidential/ for its owner alone, and release/ to leave. The run does not "
@@ -257,6 +230,7 @@ def _deployment(privacy: Mapping[str, Any]) -> _Parts:
         "that.",
         "nowhere in this release",
     )
+    yield "Audits and repetition", _checked(privacy, audit), "audit.json, report.html"
 
 
 def _checked(privacy: Mapping[str, Any], audit: Mapping[str, Any]) -> str:
@@ -269,8 +243,9 @@ def _checked(privacy: Mapping[str, Any], audit: Mapping[str, Any]) -> str:
     return f"{made}{again or ''} The command pyvws validate compares the package with R."
 
 
-def _joined(*parts: str) -> str:
-    return " ".join(filter(None, parts))
+def _said(privacy: Mapping[str, Any], question: str, own: str) -> str:
+    """Words of this module, and the sentences of the statement on a question, if there are any."""
+    return " ".join(filter(None, (own, answered(privacy, question))))
 
 
 def layers_page(

@@ -149,10 +149,10 @@ _HELD: Final = (
 )
 
 
-def some_of(names: Sequence[str]) -> str:
+def some_of(names: Sequence[str], most: int = _LEVELS) -> str:
     """The first of some names, and how many more there are."""
-    more = len(names) - _LEVELS
-    return ", ".join(names[:_LEVELS]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _in_words(kind: pl.DataType) -> str:

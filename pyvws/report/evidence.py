@@ -193,11 +193,7 @@ def risk_evidence(
     `unweighted` holds the column of a release without weights, in the same order.
     """
     own = list(datasets)
-    how: dict[str, Any] = {
-        "radius": settings.radius,
-        "radius_kind": settings.radius_kind,
-        "known": settings.known,
-    }
+    how: Any = {name: getattr(settings, name) for name in ("radius", "radius_kind", "known")}
     by_record = {
         "Data": identification_risk(y, **how),
         "Synthetic": identification_risk(y, own, **how),

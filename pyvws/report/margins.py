@@ -62,7 +62,7 @@ class Pairs:
 
     def largest(self, matrix: Floats) -> list[tuple[int, int]]:
         """The ten pairs of columns whose entry of `matrix` (K, K) is largest in size."""
-        pairs = [(i, j) for i, j in combinations(range(len(self.names)), 2)]
+        pairs = combinations(range(len(self.names)), 2)
         known = [pair for pair in pairs if np.isfinite(matrix[pair])]
         return sorted(known, key=lambda pair: -abs(matrix[pair]))[:_LISTED]
 

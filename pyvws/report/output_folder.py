@@ -135,7 +135,7 @@ def read_public(out: Path) -> PublicPart:
     schema = folder / SCHEMA_FILE
     with as_left(out):
         known = Schema.read(schema) if schema.is_file() else None
-        columns = _released_columns(folder, privacy, paths, known)
+        columns = _released_columns(privacy, paths, known)
         models = {entry["name"]: entry["predictors"] for entry in privacy.get("columns", ())}
     numbers = [
         column.name
@@ -143,9 +143,8 @@ def read_public(out: Path) -> PublicPart:
         if column.synthetic and column.levels is None and column.number.days_since is None
     ]
     outcome = next((name for name in reversed(models or numbers) if name in numbers), None)
-    whole = {
-        column.name for column in columns if not column.missing
-    }  # Parts of a number are no columns.
+    # Parts of a number are no columns.
+    whole = {column.name for column in columns if not column.missing}
     told = models.get(outcome, [])
     if not models and known is not None and outcome in known.synthesized:
         told = known.predictors_of(outcome)
@@ -187,7 +186,7 @@ def run_schema(path: Path) -> Path | None:
 
 
 def _released_columns(
-    folder: Path, privacy: dict[str, Any], files: Sequence[Path], schema: Schema | None
+    privacy: dict[str, Any], files: Sequence[Path], schema: Schema | None
 ) -> list[ReportedColumn]:
     columns = read_columns(files, privacy, schema)
     synthetic = [column.name for column in columns if column.synthetic]
@@ -237,7 +236,7 @@ def columns_of_run(out: Path, schema: Schema | None) -> list[ReportedColumn]:
     folder = output_part(out, "release")
     privacy = _json(folder / "privacy.json")
     with as_left(out):
-        return _released_columns(folder, privacy, _dataset_paths(folder, privacy), schema)
+        return _released_columns(privacy, _dataset_paths(folder, privacy), schema)
 
 
 def draws_behind(files: Sequence[Path]) -> list[Any]:

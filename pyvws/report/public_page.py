@@ -38,7 +38,7 @@ _SHORT_OF: Final = ("problems", "problems-of-draws", "counts-lost")
 def statement_facts(
     privacy: Mapping[str, Any], rows: str, formatted: Callable[[Any], str] = formatted
 ) -> list[tuple[str, str, str]]:
-    """The figures at the top of a page: name, value, note. `shown` writes a figure.
+    """The figures at the top of a page: name, value, note. `formatted` writes a figure.
 
     Each epsilon has its neighbours beside it, since a strict claim may be for others.
     """

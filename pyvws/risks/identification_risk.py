@@ -83,10 +83,8 @@ def identification_risk(
     if synthetic is None:
         risks = [_share_outside(y[order], balls, codes)]
     else:
-        risks = []
-        for values in paired_outcomes(y, synthetic):
-            here = values[order]
-            risks.append(balls.hold(here) * _share_outside(here, balls, codes))
+        datasets = (values[order] for values in paired_outcomes(y, synthetic))
+        risks = [balls.hold(here) * _share_outside(here, balls, codes) for here in datasets]
     result = np.empty(len(y))
     result[order] = risks[0] if len(risks) == 1 else rarith.column_means(np.array(risks))
     return result
@@ -111,9 +109,9 @@ def paired_outcomes(y: Floats, synthetic: Sequence[Any]) -> list[Floats]:
 
 def pattern_codes(known: Known, n: int) -> NDArray[np.intp]:
     """A whole number for each record (n,), equal where all known columns are equal."""
-    if known is None:
-        return np.zeros(n, dtype=np.intp)
     codes = np.zeros(n, dtype=np.intp)
+    if known is None:
+        return codes
     for label, column in _columns(known):
         if column.shape != (n,):
             raise InputError.by("known-length", size=column.size, n=n, label=label)

@@ -11,6 +11,7 @@ that: from -epsilon / 2 to epsilon / 2 [global2022], or from -epsilon to 0 (the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -304,9 +305,7 @@ class PrivacyStatement(Statement):
         return "replace-one" if self.strict and self.rows.records == "exact" else "leave-one-out"
 
     def _facts(self, round_up: bool) -> dict[str, Any]:
-        def written(value: float) -> float | None:
-            return figure(value, round_up)
-
+        written = partial(figure, round_up=round_up)
         of_draws, together = self._of_draws, {}
         for figures in of_draws.values():
             by_delta = figures["total_by_delta"]

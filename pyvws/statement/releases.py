@@ -170,11 +170,8 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     neighbours = common_neighbours(known)
     costs = [release_cost(one, neighbours) for one in known]
     strict = [cost for cost in costs if cost.strict]
-    paid = [
-        (one.get("paid_schema"), cost)
-        for one, cost in zip(known, costs, strict=True)
-        if cost.strict
-    ]
+    both = zip(known, costs, strict=True)
+    paid = [(one.get("paid_schema"), cost) for one, cost in both if cost.strict]
     less = list(_less_for_schemas(paid, neighbours))
     others = [cost for cost in costs if cost.guarantee == "asymptotic-dp"]
     windows = [cost.epsilon if cost.window is None else cost.window for cost in others]

@@ -200,21 +200,18 @@ class ShownStatement(InSheets, dict[str, Any]):
         ledger = [
             (entry.get("use", ""), _plain(entry.get("epsilon"))) for entry in self.get("ledger", [])
         ]
+        first, rest = parted_caveats(self) if self.get("caveats") else ([], [])
+        trusted = self.get("trust_assumptions", [])
+        said = {"Caveats": first, "Further caveats": rest, "Trust assumptions": trusted}
         return [
             Sheet("Statement", ("entry", "value"), entries),
             Sheet("Uses of the confidential data", ("use", "epsilon"), ledger),
             *(
-                Sheet(name, ("",), [(sentence,) for sentence in said])
-                for name, said in self._said().items()
-                if said
+                Sheet(name, ("",), [(sentence,) for sentence in sentences])
+                for name, sentences in said.items()
+                if sentences
             ),
         ]
-
-    def _said(self) -> dict[str, list[str]]:
-        """The sentences by their headings; at most eight caveats stand under the first."""
-        first, rest = parted_caveats(self) if self.get("caveats") else ([], [])
-        trusted = self.get("trust_assumptions", [])
-        return {"Caveats": first, "Further caveats": rest, "Trust assumptions": trusted}
 
 
 def _plain(value: object) -> str:

@@ -116,7 +116,7 @@ def weights_from_bounds(
     function returns shape (N,), and raises InputError when all finite bounds are equal.
     """
     bounds = vector(by_record, "by_record")
-    weights = _scaled(scaled_bounds(bounds, map=map, counts=counts), c, g)
+    weights = _scaled(1.0 - scaled_bounds(bounds, map=map, counts=counts), c, g)
     weights[~np.isfinite(bounds)] = 0.0
     return weights
 
@@ -253,7 +253,7 @@ def risk_weights(risk: ArrayLike, *, c: float = 1.0, g: float = 0.0) -> Floats:
     values = vector(risk, "risk")
     if not ((values >= 0) & (values <= 1)).all():
         raise InputError.by("risk-range")
-    return _scaled(values, c, g)
+    return _scaled(1.0 - values, c, g)
 
 
 def scalar_weights(n: int, *, target: float, unweighted: float) -> Floats:
@@ -297,10 +297,7 @@ def column_weights(column: ArrayLike, *, c: float = 1.0, g: float = 0.0) -> Floa
     >>> column_weights([0.0, 0.5, 1.0], c=1.5, g=0.1).tolist()
     [0.1, 0.85, 1.0]
     """
-    values = weight_vector(column, "column")
-    with np.errstate(over="ignore"):
-        weights = non_negative(c, "c") * values + finite_number(g, "g")
-    return np.clip(weights, 0.0, 1.0)
+    return _scaled(weight_vector(column, "column"), c, g)
 
 
 def fixed_scale_risks(sizes: ArrayLike, *, low: float = 0.0, high: float) -> Floats:
@@ -332,14 +329,14 @@ def fixed_scale_weights(
     [1.0, 0.85, 0.1, 0.0]
     """
     values = vector(sizes, "sizes")
-    weights = _scaled(fixed_scale_risks(values, low=low, high=high), c, g)
+    weights = _scaled(1.0 - fixed_scale_risks(values, low=low, high=high), c, g)
     weights[~np.isfinite(values)] = 0.0
     return weights
 
 
-def _scaled(risk: Floats, c: float, g: float) -> Floats:
+def _scaled(shares: Floats, c: float, g: float) -> Floats:
     with np.errstate(over="ignore"):
-        weights = non_negative(c, "c") * (1.0 - risk) + finite_number(g, "g")
+        weights = non_negative(c, "c") * shares + finite_number(g, "g")
     return np.clip(weights, 0.0, 1.0)
 
 
@@ -464,10 +461,7 @@ def downscale(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Fl
     """
     alpha, bounds = _fitted(weights, by_record)
     half = half_epsilon(epsilon)
-    above = bounds > half
-    factor = np.ones_like(bounds)
-    factor[above] = half / bounds[above]
-    return alpha * factor
+    return alpha * np.divide(half, bounds, out=np.ones_like(bounds), where=bounds > half)
 
 
 def _fitted(weights: ArrayLike, by_record: ArrayLike) -> tuple[Floats, Floats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from pyvws.commands.options import names, read_numbers, with_options
 from pyvws.commands.output import counted_progress
-from pyvws_studies.registry import STUDIES
+from pyvws_studies.registry import STUDIES, find_study
 from pyvws_studies.replicates import ReplicatedStudy
 
 _INTERRUPTED = 130
@@ -58,17 +59,6 @@ def _joined(own: Callable[..., Any], run: Callable[..., None]) -> Callable[..., 
     return with_options(command, [*needed, *mine.values(), *others])
 
 
-def _registered(name: str) -> Callable[[], Any]:
-    """What gives the study of that name, which has no options of its own."""
-
-    def find() -> Any:
-        from pyvws_studies.registry import find_study
-
-        return find_study(name)
-
-    return find
-
-
 def _run_replicates(
     study: ReplicatedStudy,
     *,
@@ -86,8 +76,7 @@ def _run_replicates(
     from pyvws_studies.replicates import run_study
 
     done = 0
-    given: dict[str, Any] = {"replicates": replicates, "seed": seed, "overwrite": overwrite}
-    given |= {"jobs": jobs}
+    given: Any = {"replicates": replicates, "seed": seed, "overwrite": overwrite, "jobs": jobs}
     with counted_progress(study.name) as tick:
 
         def progress(now: int, total: int) -> None:
@@ -224,19 +213,16 @@ def _tables(
     ] = "independent",
 ) -> _Asked:
     """Whole tables at one joint epsilon, beside separate runs, by the k-marginal score."""
-    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import whole_tables as study
 
-    own = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
-    return study, file, {**own, "synthesize": synthesize}
+    return study, file, {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
 
 
 def _inverse_tables(data: _Data) -> _Asked:
     """Weights at a bound t beside LW, SW and truncation, on three tables at equal epsilons."""
-    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import inverse_tables as study
 
-    return study, data, {"synthesize": synthesize}
+    return study, data, {}
 
 
 def _other_tools(
@@ -249,11 +235,9 @@ def _other_tools(
     tool_runs: Annotated[int, typer.Option(help="Runs of each other tool.", min=1)] = 3,
 ) -> _Asked:
     """Noisy counts beside AIM, MST, synthpop and SDV, where they are installed, on three files."""
-    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import other_tools as study
 
-    own = {"others": others, "runs": runs, "tool_runs": tool_runs}
-    return study, data, {**own, "synthesize": synthesize}
+    return study, data, {"others": others, "runs": runs, "tool_runs": tool_runs}
 
 
 def _noisy_counts(
@@ -274,15 +258,12 @@ def _noisy_counts(
     ] = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
-    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import counts_reference
     from pyvws_studies import noisy_counts as study
 
     if reference is not None:
-        beside = {"reference": reference, "runs": runs, "synthesize": synthesize}
-        return counts_reference, file, beside
-    own = {"runs": runs, "copies": copies, "schema": schema}
-    return study, file, {**own, "synthesize": synthesize}
+        return counts_reference, file, {"reference": reference, "runs": runs}
+    return study, file, {"runs": runs, "copies": copies, "schema": schema}
 
 
 def _counts_records(
@@ -301,10 +282,9 @@ def _whole_units(
     runs: Annotated[int, typer.Option(help="Datasets of each table.", min=1)] = 5,
 ) -> _Asked:
     """Noisy counts of whole households, and of a panel: sizes, children, ages, pairs and moves."""
-    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import whole_units as study
 
-    return study, file, {"runs": runs, "synthesize": synthesize}
+    return study, file, {"runs": runs}
 
 
 def _private_schema(
@@ -317,10 +297,9 @@ def _private_schema(
     runs: Annotated[int, typer.Option(help="Purchases and runs of each row.", min=1)] = 5,
 ) -> _Asked:
     """What a schema that is paid for costs in score, beside one made by hand, at one budget."""
-    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import private_schema as study
 
-    return study, file, {"runs": runs, "synthesize": synthesize}
+    return study, file, {"runs": runs}
 
 
 def _needs(
@@ -330,10 +309,9 @@ def _needs(
     runs: Annotated[int, typer.Option(help="Runs of each row, under fresh noise.", min=1)] = 5,
 ) -> _Asked:
     """What analysts need of three files: named regressions, many columns, means of amounts."""
-    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import needs as study
 
-    return study, data, {"runs": runs, "synthesize": synthesize}
+    return study, data, {"runs": runs}
 
 
 def _run(
@@ -351,8 +329,11 @@ def _run(
     """Run a study on a file, show its table, and write its files."""
     from pyvws._base.folders import check_folder, whole_folder
     from pyvws.commands.output import console_listener, plain_console
+    from pyvws.release.synthesizer import synthesize
 
     study, file, given = asked
+    if "synthesize" in inspect.signature(study.run).parameters:
+        given["synthesize"] = synthesize
     if out is not None:
         check_folder(out, overwrite=overwrite, source=file)
     with console_listener(plain_console(stderr=True)) as listener:
@@ -368,17 +349,11 @@ def _run(
 
 
 for _name in STUDIES:
-    _command = _joined(_registered(_name), _run_replicates)
+    _command = _joined(partial(find_study, _name), _run_replicates)
     _command.__doc__ = f"{STUDIES[_name].about}."
     app.command(_name)(_command)
-app.command("sdr")(_joined(_sdr, _run))
-app.command("sdr-2024")(_joined(_sdr_2024, _run))
-app.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
-app.command("tables")(_joined(_tables, _run))
-app.command("inverse-tables")(_joined(_inverse_tables, _run))
-app.command("other-tools")(_joined(_other_tools, _run))
-app.command("whole-units")(_joined(_whole_units, _run))
-app.command("noisy-counts")(_joined(_noisy_counts, _run))
-app.command("private-schema")(_joined(_private_schema, _run))
-app.command("needs")(_joined(_needs, _run))
-app.command("counts-records")(_joined(_counts_records, _run))
+for _asking in (
+    *(_sdr, _sdr_2024, _consumer_expenditure, _tables, _inverse_tables, _other_tools),
+    *(_whole_units, _noisy_counts, _private_schema, _needs, _counts_records),
+):
+    app.command(_asking.__name__[1:].replace("_", "-"))(_joined(_asking, _run))

@@ -111,11 +111,6 @@ class ExpenditureStudy:
     problems: list[str]
 
 
-def _group_numbers(values: Floats, firsts: Sequence[float]) -> Floats:
-    """The number of each value's group, from 1; `firsts` begin the groups after the first."""
-    return np.asarray(1.0 + np.searchsorted(firsts, values, side="right"))
-
-
 def run(
     file: Path | str,
     *,
@@ -230,7 +225,10 @@ def _adjusted(c: float, g: float) -> str:
 
 
 def _grouped(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFrame[Any]:
-    """The frame with numbers of groups in place of the columns that the conditions name."""
+    """The frame with numbers of groups, from 1, in place of the columns of the conditions.
+
+    A condition has the first values of the groups after the first.
+    """
     for condition in conditions:
         name, _, text = (part.strip() for part in condition.partition("="))
         try:
@@ -239,7 +237,8 @@ def _grouped(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFram
             firsts = []
         if not firsts or not np.isfinite(firsts).all() or (np.diff(firsts) <= 0).any():
             raise InputError.by("group-no-condition", condition=condition)
-        numbers = _group_numbers(numeric_column(frame, name, role="group"), firsts)
+        values = numeric_column(frame, name, role="group")
+        numbers = 1.0 + np.searchsorted(firsts, values, side="right")
         column = nw.new_series(name, numbers, nw.Float64, backend=frame.implementation)
         frame = frame.with_columns(column)
     return frame

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -224,10 +225,8 @@ class Cases:
 
 def compare(cases: Cases, column: str = "u_a") -> list[PairedDifference]:
     """The difference in `column` of each pair of the slides' order at epsilon 5, not downscaled."""
-    return [
-        _paired(cases, (first, ORDER_EPSILON, False), (second, ORDER_EPSILON, False), column)
-        for first, second in ORDER
-    ]
+    values = {name: cases.values(column, name, ORDER_EPSILON, False) for name in chain(*ORDER)}
+    return [paired_difference(a, b, column, values[a], values[b]) for a, b in ORDER]
 
 
 def verdict(pair: PairedDifference) -> str:
@@ -279,20 +278,10 @@ def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> I
 
 def _compared(pairs: list[PairedDifference]) -> str:
     return "; ".join(
-        f"{LABELS[p.first]} before {LABELS[p.second]} ({_interval(p)}) {verdict(p)}" for p in pairs
+        f"{LABELS[p.first]} before {LABELS[p.second]} "
+        f"({p.mean:+.5f} [{p.low:.5f}, {p.high:.5f}]) {verdict(p)}"
+        for p in pairs
     )
-
-
-def _interval(pair: PairedDifference) -> str:
-    return f"{pair.mean:+.5f} [{pair.low:.5f}, {pair.high:.5f}]"
-
-
-def _paired(
-    cases: Cases, first: tuple[str, float, bool], second: tuple[str, float, bool], column: str
-) -> PairedDifference:
-    """The second case's distance minus the first case's distance."""
-    values = (cases.values(column, *case) for case in (first, second))
-    return paired_difference(first[0], second[0], column, *values)
 
 
 def truth(settings: Mapping[str, Any]) -> dict[str, float]:

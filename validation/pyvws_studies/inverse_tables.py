@@ -225,8 +225,8 @@ def _made(
     seed: int,
     **asked: float,
 ) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MisfitWarning)  # The table has the score.
+    # The table has the score.
+    with warnings.catch_warnings(action="ignore", category=MisfitWarning):
         given = {"schema": schema, "mechanism": mechanism, "datasets": DATASETS, "seed": seed}
         return synthesize(frame, **given, **asked)
 

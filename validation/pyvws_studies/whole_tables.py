@@ -260,7 +260,10 @@ class _Study:
         """The row of one run on the whole table, added to the rows."""
         given = {**self.given, "mechanism": mechanism, **settings}
         datasets, measured = in_own_process(_one_run, self.synthesize, self.frame, given)
-        return self._added(DesignRow(name=name, score=self.scored(datasets).score, **measured))
+        row = DesignRow(name=name, score=self.scored(datasets).score, **measured)
+        self.listener.line(f"  {row.name}: {row.processor_seconds:.0f} s of processors")
+        self.rows.append(row)
+        return row
 
     def add_unless_failed(self, name: str, mechanism: str | Mechanism, **settings: Any) -> None:
         """As `add`; where a search or its chains fail, a line says so in the row's place."""
@@ -268,11 +271,6 @@ class _Study:
             self.add(name, mechanism, **settings)
         except (ConvergenceError, SearchError) as error:
             self.left_out.append(f"Left out: {name}. {error}")
-
-    def _added(self, row: DesignRow) -> DesignRow:
-        self.listener.line(f"  {row.name}: {row.processor_seconds:.0f} s of processors")
-        self.rows.append(row)
-        return row
 
 
 def _one_run(

@@ -226,9 +226,8 @@ def _around(*middles: float) -> tuple[float, float]:
     return middles[0] - half, middles[-1] + half
 
 
-def _scored(
-    model: Model, axes: tuple[tuple[float, ...], ...], databases: dict[str, Any]
-) -> WholeScoreRuns:
+def _scored(name: str, *axes: tuple[float, ...]) -> WholeScoreRuns:
+    model, _, databases = _FAMILIES[name]
     return WholeScoreRuns(
         model=model,
         clamp="deviance",
@@ -240,26 +239,20 @@ def _scored(
 
 _FAR: Final = (-700.0, 0.0, 700.0)
 _LOG_1000: Final = float(np.log(1000.0))
+_THOUSANDS: Final = (-_LOG_1000, 0.0, _LOG_1000)
 
 WHOLE_SCORES: Final[dict[str, WholeScoreRuns]] = {
-    "poisson": _scored(Poisson(), ((-_LOG_1000, 0.0, _LOG_1000),), _COUNTS),
-    "negative-binomial": _scored(
-        NegativeBinomial(), ((-_LOG_1000, 0.0, _LOG_1000), (-40.0, -20.0, 0.0)), _COUNTS
-    ),
-    "poisson-predictor": _scored(
-        Poisson(), ((-_LOG_1000, 0.0, _LOG_1000), (-_LOG_1000, 0.0, _LOG_1000)), _VISITS
-    ),
-    "normal": _scored(_NORMAL, (_FAR, (_LEAST_SD, _LEAST_SD + 2.0, _LEAST_SD + 4.0)), _REALS),
-    "gamma": _scored(
-        _GAMMA, ((-_LOG_1000, 0.0, _LOG_1000), (_LEAST_1_SHAPE, _LEAST_1_SHAPE + 4.0)), _AMOUNTS
-    ),
-    "logistic": _scored(Logistic(), ((-30.0, -10.0, 10.0, 30.0),), _TRUTHS),
-    "beta": _scored(_BETA, ((-10.0, 0.0, 10.0), (_LEAST_1_KAPPA, _LEAST_1_KAPPA + 4.0)), _PLACES),
-    "ordinal": _scored(
-        Ordinal(levels=(1, 2, 3, 4)),
-        ((-29.0, 27.0, 83.0, 139.0), (-4.0, 4.0), (-4.0, 4.0)),
-        _LEVELS,
-    ),
+    name: _scored(name, *axes)
+    for name, axes in {
+        "poisson": (_THOUSANDS,),
+        "negative-binomial": (_THOUSANDS, (-40.0, -20.0, 0.0)),
+        "poisson-predictor": (_THOUSANDS, _THOUSANDS),
+        "normal": (_FAR, (_LEAST_SD, _LEAST_SD + 2.0, _LEAST_SD + 4.0)),
+        "gamma": (_THOUSANDS, (_LEAST_1_SHAPE, _LEAST_1_SHAPE + 4.0)),
+        "logistic": ((-30.0, -10.0, 10.0, 30.0),),
+        "beta": ((-10.0, 0.0, 10.0), (_LEAST_1_KAPPA, _LEAST_1_KAPPA + 4.0)),
+        "ordinal": ((-29.0, 27.0, 83.0, 139.0), (-4.0, 4.0), (-4.0, 4.0)),
+    }.items()
 }
 """Runs of engine grid by name. The middle of a step fits some record as well as the family can."""
 

@@ -38,13 +38,12 @@ from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._privacy_loss import Losses, Runs, word
+from pyvws_validation._privacy_loss import RELATIONS, Losses, Runs, word
 
 DELTA: Final = 1e-4
 """The delta of the runs that are not pure."""
 
 _SEED: Final = 2**60 + 1
-_RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
 _STEPS: Final = 20_000  # Steps of a loss of epsilon: each count's loss is rounded down to one.
 _FAR: Final = 12.0  # Standard deviations of noise: what lies beyond has a chance below 1e-30.
 _MANY: Final = 5_000
@@ -165,8 +164,7 @@ def _seen_counts() -> Iterator[list[SeenCounts]]:
 
     def answered(counts: ArrayLike, *, scale: float) -> Any:
         given = np.asarray(counts)
-        answers = (7 * np.arange(len(given)) + 6) % 9 - 2  # Some of them are negative.
-        answers = answers.astype(np.int64)
+        answers = (7 * np.arange(len(given), dtype=np.int64) + 6) % 9 - 2  # Some are negative.
         seen.append(SeenCounts(given.astype(np.float64), np.full(len(given), scale), answers))
         return answers
 
@@ -213,7 +211,7 @@ class CountedRuns(Runs):
         """Losses of the neighbours that the claim is for."""
         self.known.clear()
         losses = super().losses(epsilon)
-        own = _RELATIONS[self.neighbours]
+        own = RELATIONS[self.neighbours]
         losses.by_neighbours = {own: losses.by_neighbours[own]}
         return losses
 
@@ -296,7 +294,7 @@ class CountedRuns(Runs):
 
     def _hear(self, statement: dict[str, Any], epsilon: float, losses: Losses) -> None:
         """The smallest figure that the statement has for all datasets under its neighbours."""
-        own, strict = _RELATIONS[self.neighbours], statement["certified"]
+        own, strict = RELATIONS[self.neighbours], statement["certified"]
         claims = [epsilon, statement["epsilon_by_neighbours"][own]["total"]]
         claims += [] if strict is None else [strict["epsilon_total"]]
         if statement["neighbours"] == own and statement["delta"] <= self.delta:

@@ -7,6 +7,7 @@ itself: the terms cancel, and the log-likelihood multiplies a rounding of eta = 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Final
 
 import numpy as np
@@ -84,10 +85,7 @@ def _beta(draws: Draws, y: Floats, eta: Floats, steepness: Floats) -> Floats:
 
 
 def _largest(*terms: Floats) -> Floats:
-    largest = terms[0]
-    for term in terms[1:]:
-        largest = np.maximum(largest, term)
-    return largest
+    return reduce(np.maximum, terms)
 
 
 _FAMILIES: Final[dict[str, Callable[[Draws, Floats, Floats, Floats], Floats]]] = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -150,13 +151,12 @@ class PaidLoss(MeasuredRow):
 
     def threshold(self, name: str, scale: float) -> int:
         """The least noisy count with which a value of one record leaves."""
-        low, high = 0, int(_REACH * scale) + 2
-        while low < high:
-            middle = (low + high) // 2
-            made = self.bought((RECORDS[2],), shift=middle - 1).schema.columns[name]
-            left = _LONE in (*(made.levels or ()), *made.missing_codes)
-            low, high = (low, middle) if left else (middle + 1, high)
-        return low
+
+        def leaves(count: int) -> bool:
+            made = self.bought((RECORDS[2],), shift=count - 1).schema.columns[name]
+            return _LONE in (*(made.levels or ()), *made.missing_codes)
+
+        return bisect_left(range(int(_REACH * scale) + 2), True, key=leaves)
 
     def pairs(self) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
         """All neighbours: of tables of one record at most and one more, or of two, one replaced."""

@@ -59,7 +59,8 @@ _BINS: Final = 4
 _REACH: Final = 40  # The largest size of the noisy counts that the module enumerates.
 _APART: Final = 1000.0  # Between the means of two numbered draws, in standard deviations.
 _OF_STAGE: Final = 0.25
-_RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
+RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
+"""The names of neighbours in a statement, by those of settings."""
 
 
 @dataclass
@@ -335,7 +336,7 @@ class HistogramRuns(Runs):
             datasets=1,
             seed=_SEED,
         )
-        losses.hear(release.privacy, _RELATIONS[self.neighbours], epsilon)
+        losses.hear(release.privacy, RELATIONS[self.neighbours], epsilon)
         lower, upper = (release.posterior[end].to_numpy() for end in ("lower", "upper"))
         counts = bin_counts(np.clip(outcomes, *self.range), np.append(lower, upper[-1]))
         scale = float(release.privacy["noise_scale"])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 from unittest.mock import patch
 
 import numpy as np
@@ -29,13 +29,12 @@ from pyvws.tables.files.read import file_digest
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._measured_case import OF_DRAWS, expected
-from pyvws_validation._privacy_loss import Losses, Outcomes, Runs
+from pyvws_validation._privacy_loss import RELATIONS, Losses, Outcomes, Runs
 from pyvws_validation._seen_noise import seen_noise
 
 _PARTS: Final = 20
 _UNIT: Final = "home"
 _REACH: Final = np.arange(-60, _PARTS + 61)
-_RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
 
 
 def partitions(n: int) -> Iterator[list[int]]:
@@ -79,9 +78,10 @@ class VerifiedRuns(Runs):
 
     def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """log P(the noisy number of parts is k) for whole numbers k within reach."""
-        out, units = _folder(self.neighbours), list(outcomes)
+        out = _folder(self.neighbours)
         table = out.with_name("table.csv")
-        cells = [(str(own), str(x)) for own, unit in enumerate(units) for x in self._values(unit)]
+        units = [unit if isinstance(unit, tuple) else (unit,) for unit in outcomes]
+        cells = [(str(own), str(x)) for own, unit in enumerate(units) for x in unit]
         pl.DataFrame(cells, schema=[_UNIT, "y"], orient="row").write_csv(table)
         summary = out / "confidential" / "summary.json"
         known = json.loads(summary.read_text(encoding="utf-8"))
@@ -94,10 +94,6 @@ class VerifiedRuns(Runs):
             noise = np.exp(-np.abs(_REACH - agreeing) / scale)
             probability += chance * math.tanh(0.5 / scale) * noise
         return np.asarray(np.log(probability))
-
-    @staticmethod
-    def _values(unit: Any) -> tuple[Any, ...]:
-        return unit if isinstance(unit, tuple) else (unit,)
 
     def _agreeing(
         self, out: Path, table: Path, blocks: list[int], epsilon: float, losses: Losses
@@ -114,7 +110,7 @@ class VerifiedRuns(Runs):
                 most_epsilon=1000.0,
                 parts=_PARTS,
             )
-        losses.hear(found.privacy, _RELATIONS[self.neighbours], epsilon, "total")
+        losses.hear(found.privacy, RELATIONS[self.neighbours], epsilon, "total")
         (of_scale,) = seen[0].tolist()
         assert found.agreeing is not None  # Without noise the exact number.
         return found.agreeing, found.agreeing / of_scale if of_scale else found.question.scale

@@ -264,7 +264,8 @@ def _structure_rows(
                 verdict="fail",
                 sha256=file_digest(path),
             )
-            judge = partial(judge_program, "negative-binomial", "rstan", program, names=_DATA_NAMES)
+            asked: dict[str, Any] = {"program": program, "names": _DATA_NAMES}
+            judge = partial(judge_program, "negative-binomial", "rstan", **asked)
             yield judged(row, "rstan", judge)
 
 

@@ -30,7 +30,7 @@ from pyvws.weights.weights import weights_from_bounds
 from pyvws_validation._case import numbers
 from pyvws_validation._draws import Draws
 from pyvws_validation._measured_case import Findings
-from pyvws_validation.cases.density import COLUMNS, RECORDS, judge_program
+from pyvws_validation.cases.density import SHAPES, judge_program
 from pyvws_validation.compare import largest_ulp
 from pyvws_validation.edits import Edit, apply_edits
 from pyvws_validation.report import Row, Verdict
@@ -374,7 +374,7 @@ def stan_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator
 
 def judged(row: Row, engine: str, judge: Callable[[], Findings]) -> Row:
     """The row of a Stan program of others, as `judge` compares it now; skipped without engine."""
-    row = replace(row, seeds=(1,), shapes=tuple((RECORDS, K) for K in COLUMNS))
+    row = replace(row, seeds=(1,), shapes=SHAPES)
     try:
         row = replace(row, source=f"{engine} {engine_version(engine)}")
         found = judge()
@@ -396,7 +396,7 @@ def one_form(program: str) -> str:
 
 
 def _judge(engine: str, code: str, edits: tuple[Edit, ...] = ()) -> Findings:
-    return judge_program("poisson", engine, one_form(apply_edits(code, edits)))
+    return judge_program("poisson", engine, program=one_form(apply_edits(code, edits)))
 
 
 def _compiles(engine: str, program: str) -> bool:

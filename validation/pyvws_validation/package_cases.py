@@ -223,16 +223,14 @@ def _grids(kind: _Kind, table: pd.DataFrame) -> list[Floats]:
 
 def _as_factor(seed: int, n: int) -> tuple[AuthorCall, Floats]:
     """A logistic outcome as a factor, as their help asks for."""
+
+    def factor(table: pd.DataFrame) -> pd.DataFrame:
+        return table.assign(yes=pd.Categorical(table.yes.map({0.0: "0", 1.0: "1"}), ["0", "1"]))
+
     call, ours = guessed(_YES)(seed, n)
-    arguments = dict(call.arguments)
-    for name in ("origdata", "syndata"):
-        tables = arguments[name] if name == "syndata" else [arguments[name]]
-        factors = [
-            table.assign(yes=pd.Categorical(table.yes.map({0.0: "0", 1.0: "1"}), ["0", "1"]))
-            for table in tables
-        ]
-        arguments[name] = factors if name == "syndata" else factors[0]
-    return AuthorCall(arguments), ours
+    own = dict(call.arguments)
+    factors = {"origdata": factor(own["origdata"]), "syndata": [*map(factor, own["syndata"])]}
+    return AuthorCall(own | factors), ours
 
 
 def _used_draws(call: AuthorCall) -> list[AuthorCall]:

@@ -84,13 +84,13 @@ def jobs(
     chosen = [case for case in (CASES if cases is None else cases) if case.level in wanted]
     measured = [case for case in measured_cases() if case.kind in wanted] if cases is None else []
     if source == "cached":
-        kept = [case for case in measured if levels is not None or case.kind in _CACHED]
         # Densities are compared with Stan's stored answers, if there are any.
         measured = [
             replace(case, cached=True)
             if isinstance(case, StanCase) and case.kind == "density"
             else case
-            for case in kept
+            for case in measured
+            if levels is not None or case.kind in _CACHED
         ]
     if not chosen and not measured:
         raise InputError.by("level-without-case", levels=", ".join(wanted))

@@ -6,7 +6,7 @@ figure follows from the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -170,8 +170,7 @@ def _run(
 
 def _figures(release: Release) -> Floats:
     """The statement's figures in the order of `statement` in accounting.R."""
-    exact, released = release.summary["privacy"], release.privacy
-    steps = in_steps([exact[name] for name in FIGURES])
+    released = release.privacy
     spent = next(entry for entry in released["ledger"] if entry["key"].startswith("datasets"))
     both = [
         released["epsilon_by_neighbours"][neighbours][count]
@@ -180,9 +179,13 @@ def _figures(release: Release) -> Floats:
     ]
     strict = released["certified"] or dict.fromkeys(FIGURES, 0.0)
     sure = [strict[name] for name in FIGURES[1:]]
-    own = [released[name] for name in FIGURES]
-    word = WORDS[released["guarantee"]]
-    return np.array([*steps, *own, spent["epsilon"], *both, *sure, word])
+    own = costs(release.summary["privacy"], released)
+    return np.array([*own, spent["epsilon"], *both, *sure, WORDS[released["guarantee"]]])
+
+
+def costs(exact: Mapping[str, Any], stated: Mapping[str, Any]) -> list[float]:
+    """The figures of a run's own statement, in steps, and of the one that it releases."""
+    return [*in_steps([exact[name] for name in FIGURES]), *(stated[name] for name in FIGURES)]
 
 
 def _statement(kind: Callable[..., Mechanism], *names: str, **more: Any) -> Callable[..., Floats]:

@@ -8,7 +8,7 @@ a correlation matrix loses digits, because the transform takes square roots of 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -43,7 +43,8 @@ POINTWISE_LIMIT: Final = 16.0
 _POINTS: Final = 200
 RECORDS: Final = 60
 COLUMNS: Final = (1, 3, 8)
-_SAME: Final[Mapping[str, str]] = {}
+SHAPES: Final = tuple((RECORDS, K) for K in COLUMNS)
+"""The records and columns of the targets."""
 
 
 class Gaps(NamedTuple):
@@ -59,41 +60,26 @@ LargestTerms = Callable[[dict[str, Floats], Floats, Floats], Floats]
 
 
 def judge_program(
-    model: str, engine: str, program: str | None = None, *, names: Mapping[str, str] = _SAME
-) -> Findings:
-    """The differences of a Stan program, or the package's own, from the model; `names` are the
-    program's names of data where they are others.
-    """
-    return _judgement(model, engine, program=program, names=names)
-
-
-def _judgement(
     model: str | Model,
     engine: str,
     answers: Answers | None = None,
     *,
-    program: str | None = None,
-    names: Mapping[str, str] = _SAME,
+    first: int = 2,
+    pointwise_limit: float = POINTWISE_LIMIT,
+    **how: Any,
 ) -> Findings:
+    """The largest `differences` of a Stan program, or the package's own, from the model.
+
+    Partial correlations follow `first` entries for each column; `how` is as in `differences`.
+    """
     asked = answers or LiveStan(engine)
 
     def at(K: int) -> Gaps:
         target = seeded_target(model, RECORDS, K, seed=K)
-        points = seeded_points(target, 2 * K)
-        return differences(target, engine, points, asked, program=program, names=names)
+        return differences(target, engine, seeded_points(target, first * K), asked, **how)
 
-    return judgement(
-        map(at, COLUMNS),
-        pointwise_limit=POINTWISE_LIMIT,
-        value_limit=VALUE_LIMITS.get(find_model(model).name, VALUE_LIMIT),
-    )
-
-
-def judgement(
-    gaps: Iterable[Gaps], *, pointwise_limit: float, value_limit: float = VALUE_LIMIT
-) -> Findings:
-    """Whether all `differences` are within the limits, and the largest differences."""
-    value, gradient, pointwise = np.max(list(gaps), axis=0)
+    value, gradient, pointwise = np.max([at(K) for K in COLUMNS], axis=0)
+    value_limit = VALUE_LIMITS.get(find_model(model).name, VALUE_LIMIT)
     measured = (
         f"log density {value:.1e} relative, gradient {gradient:.1e} relative, "
         f"log-likelihood {pointwise:.1f} ulp of its largest term"
@@ -113,15 +99,16 @@ def differences(
     answers: Answers,
     *,
     program: str | None = None,
-    names: Mapping[str, str] = _SAME,
+    names: Mapping[str, str] | None = None,
     largest: LargestTerms | None = None,
 ) -> Gaps:
     """Largest differences from Stan's `answers` over points (P, D), or the first of them.
 
     They are of log densities up to one constant and of gradients, both relative to Stan's, and of
-    weighted record log-likelihoods in ulp of the record's `largest` term.
+    weighted record log-likelihoods in ulp of the record's `largest` term. `names` are the
+    program's names of data where they are others.
     """
-    data: dict[str, Any] = {names.get(key, key): v for key, v in stan_data(target).items()}
+    data: dict[str, Any] = {(names or {}).get(key, key): v for key, v in stan_data(target).items()}
     if program is None and engine == "pystan":
         program = shipped_program(target.model)
         data |= {**clamp_data(target), "write_log_lik": 1}
@@ -162,16 +149,14 @@ def seeded_points(target: PseudoPosterior, first: int) -> Floats:
     return points
 
 
-_SHAPES: Final = tuple((RECORDS, K) for K in COLUMNS)
-
 CASES: Final = tuple(
     StanCase(
         id=f"density/{name}-{engine}",
         kind="density",
         model=find_model(model).name,
         engine=engine,
-        shapes=_SHAPES,
-        judge=partial(_judgement, model, engine),
+        shapes=SHAPES,
+        judge=partial(judge_program, model, engine),
     )
     for name, model in COMPARED.items()
     for engine in ("pystan", "rstan")

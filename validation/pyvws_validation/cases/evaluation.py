@@ -12,9 +12,9 @@ from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation import bootstrap, whack_a_mole
 from pyvws.evaluation.combining_rules import combine, combine_formula
 from pyvws.evaluation.k_marginal import predicted_k_marginals, worse_than_independent
-from pyvws.evaluation.published_table import tabulate
 from pyvws.r_numbers import rarith
 from pyvws_validation._draws import Draws
+from pyvws_validation.cases.published_table import figures_of
 
 Kind = Literal["partial", "full"]
 
@@ -294,9 +294,6 @@ def each_worse_than_independent(
 Of = Literal["population", "table"]
 
 
-_PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
-
-
 def imputed_estimate(estimates: Floats, variances: Floats, of: Of, noise: float) -> Floats:
     """Estimate, T and degrees of freedom, under noise of the number of records."""
     found = combine(estimates, variances, of=of, noise_of_records=noise)
@@ -312,18 +309,8 @@ def imputed_table(
     y: Floats, cell: Ints, datasets: int, of: Of, noise: float, level: float
 ) -> Floats:
     """Counts and means by cell of a table of datasets, part after part."""
-    each = len(y) // datasets
     records = pl.DataFrame({"y": y, "cell": cell})
-    table = tabulate(
-        [records[each * place : each * (place + 1)] for place in range(datasets)],
-        by={"cell": sorted(set(np.asarray(cell).tolist()))},
-        count=True,
-        mean="y",
-        of=of,
-        noise_of_records=noise,
-        level=level,
-    )
-    return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])
+    return figures_of(records, datasets, mean="y", of=of, noise_of_records=noise, level=level)
 
 
 def _records(seed: int, each: int, cells: int) -> dict[str, Any]:

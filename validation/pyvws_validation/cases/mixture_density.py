@@ -19,16 +19,8 @@ from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws_validation._measured_case import Findings
-from pyvws_validation._stan_answers import Answers, LiveStan
 from pyvws_validation._stan_case import StanCase, seeded_target
-from pyvws_validation.cases.density import (
-    COLUMNS,
-    RECORDS,
-    Gaps,
-    differences,
-    judgement,
-    seeded_points,
-)
+from pyvws_validation.cases.density import SHAPES, judge_program
 from pyvws_validation.cases.posterior import compared
 
 # A log-likelihood is the log of a sum of exponentials of squared residuals over sigma, and
@@ -37,22 +29,9 @@ from pyvws_validation.cases.posterior import compared
 POINTWISE_LIMIT: Final = 32.0
 
 _COMPONENTS: Final = 3
-_SHAPES: Final = tuple((RECORDS, K) for K in COLUMNS)
 
 _SAMPLED: Final = 100
 _SETTINGS: Final = SamplerSettings(draws=1000, warmup=500, chains=4, target_accept=0.9)
-
-
-def _density(engine: str, answers: Answers | None = None) -> Findings:
-    """The mixture's density, gradient and record log-likelihoods against one Stan."""
-    asked = answers or LiveStan(engine)
-
-    def at(K: int) -> Gaps:
-        target = seeded_target(NormalMixture(components=_COMPONENTS), RECORDS, K, seed=K)
-        points = seeded_points(target, (_COMPONENTS + 1) * K)
-        return differences(target, engine, points, asked, largest=_largest_terms)
-
-    return judgement(map(at, COLUMNS), pointwise_limit=POINTWISE_LIMIT)
 
 
 def _largest_terms(draws: Draws, y: Floats, X: Floats) -> Floats:
@@ -86,6 +65,15 @@ def _quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
     return together.reshape(posterior.chains, -1, together.shape[1])
 
 
+_density = partial(
+    judge_program,
+    NormalMixture(components=_COMPONENTS),
+    first=_COMPONENTS + 1,
+    pointwise_limit=POINTWISE_LIMIT,
+    largest=_largest_terms,
+)
+"""The mixture's density, gradient and record log-likelihoods against one Stan."""
+
 CASES: Final = tuple(
     StanCase(
         id=f"{kind}/normal-mixture-{engine}",
@@ -97,8 +85,8 @@ CASES: Final = tuple(
         paper="risk2024, supplement section 1",
     )
     for kind, engine, shapes, judge in (
-        ("density", "pystan", _SHAPES, _density),
-        ("density", "rstan", _SHAPES, _density),
+        ("density", "pystan", SHAPES, _density),
+        ("density", "rstan", SHAPES, _density),
         ("posterior", "pystan", ((_SAMPLED, 1),), _posterior),
     )
 )

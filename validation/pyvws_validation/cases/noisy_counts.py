@@ -44,7 +44,7 @@ from pyvws_validation._counted_losses import (
 )
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation._paid_losses import paid_losses
-from pyvws_validation._privacy_loss import Word, word
+from pyvws_validation._privacy_loss import RELATIONS, Word, word
 from pyvws_validation.cases.guarantee import ComputedLoss, SampledLoss
 from pyvws_validation.cases.noise import DrawnNoise
 from pyvws_validation.report import Measurement
@@ -210,12 +210,11 @@ def _losses(name: str, share: float = _NEARLY, epsilon: float = 1.0, **given: An
     if "cap" in given or "members" in given:
         own = {"bases": TABLES_OF_UNITS, "extremes": UNITS}
     runs = CountedRuns(**{**own, "neighbours": "loo", **given})
-    relation = {"loo": "leave-one-out", "replace": "replace-one"}[runs.neighbours]
     return ComputedLoss(
         id=f"guarantee/counts-{name}",
         paper=_PAPER,
         runs=runs,
-        share={relation: share},
+        share={RELATIONS[runs.neighbours]: share},
         epsilons=(epsilon,),
     )
 

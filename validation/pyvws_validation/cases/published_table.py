@@ -44,19 +44,16 @@ def published_figures(
     records = pl.DataFrame(
         {"y": y, "group": group, "cell": cell, "w": weights, "h": strata, "c": clusters}
     )
-    each = len(y) // datasets
-    table = tabulate(
-        [records[each * place : each * (place + 1)] for place in range(datasets)],
-        by={"cell": sorted(set(np.asarray(cell).tolist()))},
-        count=True,
-        total="y",
-        mean="y",
-        share={"group": [0, 1]},
-        weights="w",
-        strata="h",
-        clusters="c",
-        level=level,
-    )
+    design = {"weights": "w", "strata": "h", "clusters": "c"}
+    asked = {"total": "y", "mean": "y", "share": {"group": [0, 1]}, "level": level}
+    return figures_of(records, datasets, **asked, **design)
+
+
+def figures_of(records: pl.DataFrame, datasets: int, **asked: Any) -> Floats:
+    """Counts by cell of a table of datasets of equal sizes, and what is asked, part after part."""
+    each = [*records.iter_slices(len(records) // datasets)]
+    cells = records["cell"].unique().sort().to_list()
+    table = tabulate(each, by={"cell": cells}, count=True, **asked)
     return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])
 
 

@@ -32,8 +32,8 @@ from pyvws_validation._draws import Draws
 from pyvws_validation._grid_engine import KnownByWidth
 from pyvws_validation._measured_case import OF_DRAWS, expected
 from pyvws_validation.cases.accounting import (
-    FIGURES,
     SEED,
+    costs,
     normal_draws,
     outcomes_and_draws,
     released,
@@ -268,13 +268,7 @@ def _numbers(
 ) -> Floats:
     records = [of_records[name].to_numpy() for name in _OF_RECORDS]
     fitted = [_fitted(engine, q) for q in engine.draws]
-    return np.array(
-        [
-            *in_steps([exact[name] for name in FIGURES]),
-            *(stated[name] for name in FIGURES),
-            *in_steps(np.concatenate([*records, *fitted])),
-        ]
-    )
+    return np.array([*costs(exact, stated), *in_steps(np.concatenate([*records, *fitted]))])
 
 
 def _fitted(engine: KnownByWidth, q: Floats) -> Floats:

@@ -108,10 +108,6 @@ def _counts(home: bool = False, **given: Any) -> dict[str, Any]:
     }
 
 
-def _proposed(table: pl.DataFrame) -> Schema:
-    return Schema.propose(table.drop("home"))
-
-
 def _histogram(**given: Any) -> dict[str, Any]:
     own = {"epsilon": 1.0, "range": (0.0, 6.0), "bins": 4, **given}
     return {"outcome": "pay", "mechanism": PerturbedHistogram(**own)}
@@ -181,7 +177,7 @@ _RUNS: Final[dict[str, tuple[pl.DataFrame, Callable[[], Mapping[str, Any]], dict
     ),
     "counts-proposed": (
         _JOBS.drop("home"),
-        lambda: {**_counts(), "schema": _proposed(_JOBS)},
+        lambda: {**_counts(), "schema": Schema.propose(_JOBS.drop("home"))},
         {**_neighbours(None, None), "caveat.proposed": True, "ledger.proposed": _UNKNOWN},
     ),
     "counts-compared": (

@@ -26,15 +26,16 @@ def attribute_shares(**codes: Any) -> Floats:
     return np.array(astuple(attribute_disclosure(**codes)))
 
 
+def plain(codes: Ints, numbers: Floats) -> dict[str, Any]:
+    """A table given as matrices (N, K) of codes and of numbers."""
+    parts = [*np.asarray(codes).T, *np.asarray(numbers).T]
+    return {f"x{place}": part for place, part in enumerate(parts)}
+
+
 def closest_of(
     codes: Ints, numbers: Floats, other_codes: Ints, other_numbers: Floats, ranges: Floats
 ) -> Floats:
     """Distances of tables given as matrices of codes and of numbers."""
-
-    def plain(codes: Ints, numbers: Floats) -> dict[str, Any]:
-        parts = [*np.asarray(codes).T, *np.asarray(numbers).T]
-        return {f"x{place}": part for place, part in enumerate(parts)}
-
     width = {f"x{codes.shape[1] + place}": float(x) for place, x in enumerate(ranges)}
     return closest_distances(plain(codes, numbers), plain(other_codes, other_numbers), width)
 

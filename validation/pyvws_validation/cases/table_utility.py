@@ -16,6 +16,7 @@ from pyvws.evaluation.table_utility import table_utility
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._draws import Draws
+from pyvws_validation.cases.table_risk import plain
 
 # S_pMSE: categories, and numbers of which some are missing
 
@@ -24,11 +25,6 @@ def two_way_pmse(
     original_codes: Ints, original_numbers: Floats, synthetic_codes: Ints, synthetic_numbers: Floats
 ) -> PropensityScore:
     """The score of tables given as matrices of codes and of numbers."""
-
-    def plain(codes: Ints, numbers: Floats) -> dict[str, Any]:
-        parts = [*np.asarray(codes).T, *np.asarray(numbers).T]
-        return {f"x{place}": part for place, part in enumerate(parts)}
-
     tables = plain(original_codes, original_numbers), plain(synthetic_codes, synthetic_numbers)
     return pmse.two_way_pmse(*tables).score
 

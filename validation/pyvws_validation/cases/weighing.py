@@ -38,9 +38,9 @@ from pyvws_validation._draws import Draws
 from pyvws_validation._grid_engine import KnownByWidth, KnownDraws
 from pyvws_validation._measured_case import OF_DRAWS, expected
 from pyvws_validation.cases.accounting import (
-    FIGURES,
     SEED,
     WORDS,
+    costs,
     normal_draws,
     outcomes_and_draws,
     released,
@@ -177,10 +177,7 @@ def public_run(column: Floats, epsilon: float, c: float, g: float, **data: Any) 
 def by_column_run(**data: Any) -> Floats:
     """The bounds and epsilons of an LW run on a table whose columns have weights of their own."""
     release = table_run(LipschitzWeighted(by_column=True, g=0.0), **data)
-    exact, own = release.summary["privacy"], release.privacy
-    return np.array(
-        [*in_steps([exact[name] for name in FIGURES]), *(own[name] for name in FIGURES)]
-    )
+    return np.array(costs(release.summary["privacy"], release.privacy))
 
 
 def total_run(
@@ -254,16 +251,10 @@ def _outside(fit: ExistingFit, *, outcome: Floats, datasets: int, **_: Any) -> R
 
 def _figures(release: Release) -> Floats:
     """The figures in the order of `figures_of_run` in weighing.R."""
-    exact, own = release.summary["privacy"], release.privacy
+    own = release.privacy
     records = [release.records[name].to_numpy() for name in _OF_RECORDS]
-    return np.array(
-        [
-            *in_steps([exact[name] for name in FIGURES]),
-            *(own[name] for name in FIGURES),
-            WORDS[own["guarantee"]],
-            *in_steps(np.concatenate(records)),
-        ]
-    )
+    figures = costs(release.summary["privacy"], own)
+    return np.array([*figures, WORDS[own["guarantee"]], *in_steps(np.concatenate(records))])
 
 
 # Arguments

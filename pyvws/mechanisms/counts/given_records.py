@@ -85,7 +85,7 @@ def with_given(
             rows = replace(rows, unsplit=np.arange(len(shares)))  # No swap leaves a row.
         else:
             shares, family = _shares(noisy, name, rows)
-            beside = [] if name in places else _beside(noisy, name, rows, shares, codes)
+            beside = _beside(noisy, name, rows, shares, codes)
             if beside or family is not None:
                 rows = _Rows.of(name, codes, table, len(x), beside)
                 giving = table.given[name].rows

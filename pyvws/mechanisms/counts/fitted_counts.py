@@ -86,8 +86,8 @@ def of_classes(table: Workload) -> list[str]:
     held = {name for name in table.columns if name not in table.given}
     room = _MOST_CODES - sum(table.columns[name].size for name in held)
     by_difference = {one.later.name: one.name for one in table.differences}
-    for name, size in ((name, own.size) for name, own in table.columns.items()):
-        own = table.given.get(by_difference.get(name, name))
+    for name, column in table.columns.items():
+        own, size = table.given.get(by_difference.get(name, name)), column.size
         if own is None or name in table.skips or not own.rows.columns or size > room:
             continue
         plain = name in by_difference or (own.family is None and not own.redrawn)
@@ -138,6 +138,7 @@ def with_classes(noisy: Measurements) -> Measurements:
 
 
 def triples_of(noisy: Measurements) -> list[int]:
+    """The plain sets of three columns, by their numbers."""
     cliques = enumerate(noisy.table.cliques)
     return [q for q, crossed in cliques if len(crossed.columns) == 3 and not crossed.groups]
 
@@ -149,11 +150,11 @@ def in_pairs(noisy: Measurements) -> Measurements:
     sets that have it, by their precision. A set stays beside its pairs where it has a given column
     with two that give it. Without such sets the counts are the given ones.
     """
-    table, triples = noisy.table, triples_of(noisy)
+    table, triples, held = noisy.table, triples_of(noisy), {*of_classes(noisy.table)}
     further = [
         q
         for q, c in enumerate(table.cliques)
-        if q not in triples and not c.is_pair and not {*table.given} & {*c.columns}
+        if q not in triples and not c.is_pair and held.issuperset(c.columns)
     ]
     for q in sorted(further, key=lambda q: -table.sizes[q]):
         if sum(int(table.sizes[one]) for one in further) > MOST_CELLS:

@@ -274,9 +274,10 @@ def epsilon_of(budget: Budget, scales: Iterable[float]) -> float:
     given = np.array([*scales], dtype=np.float64)
     if not len(given):
         return 0.0
+    cost = float(sum(map(budget.price, given.tolist()), Fraction(0)))
     if budget.pure:
-        return float(sum(map(budget.price, given.tolist()), Fraction(0)))
-    rho, shift = _rho(budget, given.tolist()), _shift(budget, given**-2.0)
+        return cost
+    rho, shift = cost, _shift(budget, given**-2.0)
     u, weights = _multiples(given**-2.0)
     moved = weights * budget.moved
 
@@ -311,10 +312,6 @@ def epsilon_after(
     delta = run.delta + before.delta
     most = _least(lambda epsilon: normal_delta(both, epsilon) <= delta, start=apart)
     return min(apart, max(most, run.epsilon, before.epsilon))
-
-
-def _rho(budget: Budget, scales: Iterable[float]) -> float:
-    return float(sum(map(budget.price, scales), Fraction(0)))
 
 
 def _most_shift(budget: Budget) -> float:

@@ -220,7 +220,7 @@ class _Kinds:
 def _kinds_of_records(plan: Plan, table: LargeTable | TalliedTable, rows: pl.DataFrame) -> _Kinds:
     """The kinds of records, and of units where the run has them, by a reading of their ids."""
     number = int(rows[COUNT].sum())
-    kinds = _Kinds(_numbered(rows.select(plan.modelled)), number, plan.modelled)
+    kinds = _Kinds(rows.select(plan.modelled).with_row_index(_PLACE), number, plan.modelled)
     if plan.unit is None:
         return kinds
     strict = plan.refuses_no_record
@@ -243,10 +243,6 @@ def _kinds_of_records(plan: Plan, table: LargeTable | TalliedTable, rows: pl.Dat
     whole = (np.concatenate(parts).astype(np.intp) for parts in (units, places))
     tally = UnitTally.of(*whole, in_order=plan.members is not None)
     return replace(kinds, units=tally)
-
-
-def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(pl.Series(_PLACE, np.arange(len(rows)), dtype=pl.UInt32))
 
 
 def _write_records(run: DrawSource, read: _Read, out: Output) -> list[Sample]:

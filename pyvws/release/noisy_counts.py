@@ -120,6 +120,9 @@ class NoisyCountsRun(DrawSource):
         return CellNoise(column.edges, self.noisy.of_column(name)[1])
 
     def figures(self) -> dict[str, Any]:
+        own = {}
+        if (x := self.weighed) is not None:
+            own = {"weights_clipped": x.clipped, "records_without_weight": x.without}
         return {
             "epsilon_total": self.statement.exact()["epsilon_total"],
             "privacy": self.statement.exact(),
@@ -128,16 +131,11 @@ class NoisyCountsRun(DrawSource):
             **({} if self._in_slots is None else {"slots": self._in_slots.figures}),
             "imputation": {"misfit": self.imputed.misfit, "classes": self.imputed.classes},
             "records_in_no_cell": self._in_no_cell,
-            **({} if self.weighed is None else self._of_weights(self.weighed)),
+            **own,
             **({} if self.compared is None else {"reference": self.compared}),
             **({} if self.of_totals is None else {"totals": self.of_totals}),
             "settings": {},
         }
-
-    @staticmethod
-    def _of_weights(weighed: WeighedRecords) -> dict[str, int]:
-        """The records whose weight was clipped to its range, and those that count nothing."""
-        return {"weights_clipped": weighed.clipped, "records_without_weight": weighed.without}
 
     @property
     def _in_no_cell(self) -> dict[str, int]:

@@ -183,13 +183,10 @@ def _missing(public: PublicPart) -> dict[str, str]:
             shares = shares.vstack(plan.collect(engine="streaming"))
     means = shares.mean().to_dicts()[0]
     return {
-        column.name: f"{_codes(column.number.missing_codes)}: {means[column.name]:.1%}"
+        column.name: ", ".join("empty" if x is None else x for x in column.number.missing_codes)
+        + f": {means[column.name]:.1%}"
         for column in columns
     }
-
-
-def _codes(codes: Sequence[str | None]) -> str:
-    return ", ".join("empty" if code is None else code for code in codes)
 
 
 def _is_missing(column: ReportedColumn) -> pl.Expr:

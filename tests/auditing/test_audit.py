@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
+from run_here import released
 from runs import SEED, command
 from scipy.special import gammaln
 from typer.testing import CliRunner
@@ -271,13 +272,16 @@ def refusal(*words: object) -> str:
     return error.key
 
 
-def test_a_release_says_that_an_audit_was_made(tmp_path: Path) -> None:
+@pytest.fixture
+def of_run(tmp_path: Path) -> tuple[Path, Path]:
+    """A table, and the folder of its run."""
+    words = "--mechanism lw --draws 200 --datasets 2"
+    return tmp_path / "table.csv", released(tmp_path, lone(200), LEVELS, words)
+
+
+def test_a_release_says_that_an_audit_was_made(of_run: tuple[Path, Path]) -> None:
     """Outside stands what was asked, whatever was found; the figures stay inside."""
-    table, out = tmp_path / "t.csv", tmp_path / "out"
-    lone(200).write_csv(table)
-    (tmp_path / "s.toml").write_text(LEVELS.text)
-    given = ("--schema", tmp_path / "s.toml", "--mechanism", "lw", "--draws", 200)
-    command("synthesize", table, "--out", out, *given, "--datasets", 2)
+    table, out = of_run
     before = {file: file.read_bytes() for file in (out / "release").iterdir()}
     assert not read_public(out).audit
     words = ("audit", table, "--for", out, "--records", 2)
@@ -302,12 +306,8 @@ def test_a_release_says_that_an_audit_was_made(tmp_path: Path) -> None:
         assert refusal(*words, *more) == key
 
 
-def test_an_audit_of_another_run_is_not_noted(tmp_path: Path) -> None:
-    table, out = tmp_path / "t.csv", tmp_path / "out"
-    lone(200).write_csv(table)
-    (tmp_path / "s.toml").write_text(LEVELS.text)
-    given = ("--schema", tmp_path / "s.toml", "--mechanism", "lw", "--draws", 200)
-    command("synthesize", table, "--out", out, *given, "--datasets", 2)
+def test_an_audit_of_another_run_is_not_noted(of_run: tuple[Path, Path]) -> None:
+    table, out = of_run
     config = out / "confidential" / "run.toml"
     config.write_text(config.read_text().replace("c = 1.0", "c = 0.5"))
     assert refusal("audit", table, "--for", out, "--records", 1) == "audit-of-other-run"

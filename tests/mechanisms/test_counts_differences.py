@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
+from run_here import released
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -250,14 +251,10 @@ def test_records_have_no_difference_that_their_cells_rule_out() -> None:
 
 @pytest.mark.runs
 def test_a_release_has_the_differences_counts_alone_and_is_made_again(tmp_path) -> None:
-    couples(400, np.random.default_rng(3)).write_csv(tmp_path / "table.csv")
+    table = couples(400, np.random.default_rng(3))
     columns = {name: one for name, one in schema().columns.items() if name != "home"}
-    vws.Schema(columns).write(tmp_path / "schema.toml")
-    out = tmp_path / "out"
-    words = ["synthesize", str(tmp_path / "table.csv"), "--schema", str(tmp_path / "schema.toml")]
-    words += ["--mechanism", "noisy-counts", "--epsilon", "40", "--datasets", "2"]
-    ended = CliRunner().invoke(app, [*words, "--out", str(out)])
-    assert ended.exit_code == 0, ended.output
+    words = "--mechanism noisy-counts --epsilon 40 --datasets 2"
+    out = released(tmp_path, table, vws.Schema(columns), words)
     made = pl.read_csv(out / "release/synthetic-01.csv")
     assert made.columns == ["kin", "age", "headage"]
     near = made.filter(pl.col("kin") == "p", pl.col("age").is_not_null())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
+from run_here import released
 from scipy import special, stats
 from typer.testing import CliRunner
 
@@ -183,8 +184,8 @@ def test_numbers_in_a_wide_cell_follow_the_family_and_the_release_is_made_again(
     sex = rng.choice(["f", "m"], n)
     size = np.clip(np.where(sex == "f", 45, 60) + 5 * rng.standard_normal(n), 1, 99).round(1)
     size = np.where(sex == "m", np.where(rng.random(n) < 0.3, "0", size.astype(str)), size)
-    pl.DataFrame({"sex": sex, "size": size.astype(str)}).write_csv(tmp_path / "table.csv")
-    vws.Schema(
+    table = pl.DataFrame({"sex": sex, "size": size.astype(str)})
+    schema = vws.Schema(
         {
             "sex": vws.Column(model="logistic", levels=("f", "m")),
             "size": vws.Column(
@@ -196,12 +197,9 @@ def test_numbers_in_a_wide_cell_follow_the_family_and_the_release_is_made_again(
                 settings={"outcome_centre": 50, "outcome_unit": 10},
             ),
         }
-    ).write(tmp_path / "schema.toml")
-    words = ["synthesize", str(tmp_path / "table.csv"), "--schema", str(tmp_path / "schema.toml")]
-    words += ["--mechanism", "noisy-counts", "--epsilon", "20", "--tables", "size"]
-    words += ["--datasets", "2", "--seed", "3", "--out", str(tmp_path / "out")]
-    ended = CliRunner().invoke(app, words)
-    assert ended.exit_code == 0, ended.output
+    )
+    words = "--mechanism noisy-counts --epsilon 20 --tables size --datasets 2 --seed 3"
+    released(tmp_path, table, schema, words)
     made = pl.read_csv(tmp_path / "out/release/synthetic-02.csv", infer_schema=False)
     for one, mean in (("f", 45), ("m", 60)):
         sizes = made.filter((pl.col("sex") == one) & ~pl.col("size").is_in(["0", "0.0"]))

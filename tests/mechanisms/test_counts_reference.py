@@ -47,16 +47,12 @@ def _noisy(
     counting: CellCounting, frame: pl.DataFrame, scale: float, seed: int, *, laplace: bool = False
 ) -> Measurements:
     table = counting.table
-    exact = table.counts(counting.read(pl_view(frame)).codes)
+    exact = table.counts(counting.read(_counting(frame).referred).codes)
     rng = np.random.default_rng(seed)
     noise = (rng.laplace if laplace else rng.normal)(0.0, scale, len(exact))
     counts = exact + np.rint(noise).astype(np.int64)
     scales = np.full(len(table.sets), scale)
     return Measurements(table, counts, scales, laplace=laplace, records=len(frame))
-
-
-def pl_view(frame: pl.DataFrame) -> Any:
-    return vws.NoisyCounts(epsilon=1.0, reference=frame, measure="pairs").counting(_SCHEMA).referred
 
 
 def _prior(reference: pl.DataFrame, scale: float = 5.0, seed: int = 1, **given: Any) -> Any:
@@ -71,8 +67,9 @@ def _far_from_differences(prior: ReferencePrior) -> float:
     counts = prior.counts
     at = counts.start(3, np.random.default_rng(2))
     slopes = prior.batches(np.random.default_rng(1)).at(_soft(at.shares), counts.profiles(at.codes))
-    margins = _soft(at.shares) @ counts.profiles(at.codes)
-    w = prior.raked(prior.reference.codes, prior.weights, margins, 2)
+    margins, w = _soft(at.shares) @ counts.profiles(at.codes), prior.weights
+    for _ in range(2):
+        w = prior.raked(w, margins)
     w *= counts.noisy.records / w.sum()
 
     def value() -> float:
@@ -182,7 +179,7 @@ def test_the_weight_follows_from_noisy_counts() -> None:
 def test_a_reference_brings_ties_that_noise_hides_and_one_of_no_weight_nothing() -> None:
     counting, truth = _counting(_table(3, 4_000)), _table(7, 2_000)
     noisy = _noisy(counting, truth, 60.0, 2)
-    exact = counting.table.counts(counting.read(pl_view(truth)).codes)
+    exact = counting.table.counts(counting.read(_counting(truth).referred).codes)
     prior = ReferencePrior.of(counting, noisy)
     assert prior is not None
     assert prior.kappa > 0.0

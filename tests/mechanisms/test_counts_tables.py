@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from refusals import refused
+from run_here import released
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -191,19 +192,14 @@ def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_a
 
 def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(tmp_path):
     rng = np.random.default_rng(2)
-    SCHEMA.write(tmp_path / "schema.toml")
-    pl.DataFrame({name: rng.choice(["0", "1"], 60) for name in "ab"}).write_csv(
-        tmp_path / "table.csv"
-    )
+    table = pl.DataFrame({name: rng.choice(["0", "1"], 60) for name in "ab"})
     (tmp_path / "run.toml").write_text(
-        'schema = "schema.toml"\nmechanism = "noisy-counts"\nepsilon = 2\n'
+        'mechanism = "noisy-counts"\nepsilon = 2\n'
         'model = "conditionals"\ndatasets = 2\n'
         '[[measure]]\ncolumns = "pairs"\n'
         '[[measure]]\ncolumns = ["a", "b"]\nshare = 2\ncuts = {b = [1]}\n'
     )
-    words = ["synthesize", str(tmp_path / "table.csv"), "--out", str(tmp_path / "out")]
-    ended = CliRunner().invoke(app, [*words, "--config", str(tmp_path / "run.toml")])
-    assert ended.exit_code == 0, ended.output
+    released(tmp_path, table, SCHEMA, f"--config {tmp_path}/run.toml")
     counts = pl.read_parquet(tmp_path / "out/release/counts.parquet")
     assert counts["set"].unique(maintain_order=True).to_list() == ["records", "a:b", "a:b/1"]
     said = (tmp_path / "out/release/run.toml").read_text()

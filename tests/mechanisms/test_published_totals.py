@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from refusals import refused
+from run_here import released
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -219,15 +220,10 @@ pytest_runs = pytest.mark.runs
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("opendp")
     folder = tmp_path_factory.mktemp("totals")
-    sample().write_csv(folder / "table.csv")
     AREAS.write_csv(folder / "totals.csv")
-    WEIGHTED.write(folder / "schema.toml")
-    words = ["synthesize", str(folder / "table.csv"), "--schema", str(folder / "schema.toml")]
-    words += ["--mechanism", "noisy-counts", "--epsilon", "4", "--delta", "1e-5"]
-    words += ["--totals", str(folder / "totals.csv"), "--datasets", "2", "--classes", "4"]
-    ended = CliRunner().invoke(app, [*words, "--best-file", "--out", str(folder / "out")])
-    assert ended.exit_code == 0, ended.output
-    return folder / "out"
+    words = "--mechanism noisy-counts --epsilon 4 --delta 1e-5 --datasets 2 --classes 4"
+    words += f" --best-file --totals {folder}/totals.csv"
+    return released(folder, sample(), WEIGHTED, words)
 
 
 @pytest_runs

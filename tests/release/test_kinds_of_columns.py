@@ -255,12 +255,8 @@ def test_the_spelling_of_a_csv_follows_from_its_schema_alone(
     }
     Schema(columns).write(tmp_path / "schema.toml")
     short = [f"--{name}={value}" for name, value in {**FEW, "seed": 1 << 60}.items()]
-    files = [
-        str(tmp_path / "table.csv"),
-        f"--schema={tmp_path}/schema.toml",
-        f"--out={tmp_path}/out",
-    ]
-    words = ["--mechanism=unweighted", f"--memory={memory}", "--quiet", *files, *short]
+    words = [f"{tmp_path}/table.csv", f"--schema={tmp_path}/schema.toml", f"--out={tmp_path}/out"]
+    words += ["--mechanism=unweighted", f"--memory={memory}", "--quiet", *short]
     assert CliRunner().invoke(app, ["synthesize", *words]).exit_code == 0
     made = pl.read_csv(tmp_path / "out/release/synthetic-01.csv", infer_schema=False)
     assert set(made["code"]) == {"1", "2", "N"}

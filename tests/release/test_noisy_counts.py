@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from refusals import refused
+from run_here import released
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -83,15 +84,8 @@ RUN: dict[str, Any] = {"mechanism": "noisy-counts", "measure": "pairs", "dataset
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The release of a table of households, by the command line."""
-    folder = tmp_path_factory.mktemp("counts")
-    table().write_csv(folder / "table.csv")
-    schema().write(folder / "schema.toml")
-    words = ["synthesize", str(folder / "table.csv"), "--schema", str(folder / "schema.toml")]
-    words += ["--mechanism", "noisy-counts", "--epsilon", "3", "--delta", "1e-5", "--cap", "4"]
-    words += ["--datasets", "2", "--classes", "5", "--out", str(folder / "out")]
-    ended = CliRunner().invoke(app, words)
-    assert ended.exit_code == 0, ended.output
-    return folder / "out"
+    words = "--mechanism noisy-counts --epsilon 3 --delta 1e-5 --cap 4 --datasets 2 --classes 5"
+    return released(tmp_path_factory.mktemp("counts"), table(), schema(), words)
 
 
 def test_all_datasets_cost_epsilon_once(written: Path) -> None:

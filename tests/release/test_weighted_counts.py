@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from refusals import refused
+from run_here import released
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -50,15 +51,9 @@ def counted_weights() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    words = "--mechanism noisy-counts --epsilon 40 --delta 1e-5 --datasets 3 --classes 8"
     folder = tmp_path_factory.mktemp("weighted")
-    sample().write_csv(folder / "table.csv")
-    schema().write(folder / "schema.toml")
-    words = ["synthesize", str(folder / "table.csv"), "--schema", str(folder / "schema.toml")]
-    words += ["--mechanism", "noisy-counts", "--epsilon", "40", "--delta", "1e-5"]
-    words += ["--datasets", "3", "--classes", "8", "--best-file", "--out", str(folder / "out")]
-    ended = CliRunner().invoke(app, words)
-    assert ended.exit_code == 0, ended.output
-    return folder / "out"
+    return released(folder, sample(), schema(), f"{words} --best-file")
 
 
 def test_the_statement_says_what_was_added_up(written: Path) -> None:

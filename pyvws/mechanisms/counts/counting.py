@@ -165,7 +165,8 @@ class CellCounting:
         """The numbers that have fine cells, about `most` of each at most."""
         if not self.cells_share:
             return FineCells({}, {})
-        return fine_cells(self.schema, self._in_own_cells, most=most)
+        own = in_own_cells(self.schema, self.measure, self.tables, conditionals=self.conditionals)
+        return fine_cells(self.schema, own, most=most)
 
     @cached_property
     def finest(self) -> FineCells:
@@ -249,10 +250,6 @@ class CellCounting:
         assert self.reference is not None
         sets = range(len(self.table.sets))
         return self.reference.records({name for q in sets for name in self.table.reads(q)})
-
-    @cached_property
-    def _in_own_cells(self) -> set[str]:
-        return in_own_cells(self.schema, self.measure, self.tables, conditionals=self.conditionals)
 
     def noise(self, budget: Budget, *, hidden: bool) -> Noise:
         """The noise of all that a run may buy, by name: from settings and the schema alone.

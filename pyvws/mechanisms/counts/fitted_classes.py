@@ -345,13 +345,8 @@ class PenalisedCounts:
         n, measured = float(self.noisy.records), self.precision > 0.0
         gap = np.where(measured, self.square - (phi * (n * shares)[:, None]).T @ phi, 0.0)
         precision = 0.5 * self.precision**2 if self.noisy.laplace else self.precision
-        at = self.offsets[:-1]
-        cells, squares = (
-            np.add.reduceat(np.add.reduceat(x, at, axis=0), at, axis=1)
-            for x in (measured.astype(np.float64), gap**2 * precision)
-        )
-        likely = most_by_chance(cells, self.noisy.laplace)
-        kept = np.repeat(kept_of_gap(likely, squares), self.sizes, axis=0)
+        likely = most_by_chance(self.by_pairs(measured.astype(float)), self.noisy.laplace)
+        kept = kept_of_gap(likely, self.by_pairs(gap**2 * precision)).repeat(self.sizes, axis=0)
         beside = (1.0 - self._by_code(kept)) * gap
         if (self.of_pairs > 1.0).any():
             for _ in range(2):
@@ -359,6 +354,11 @@ class PenalisedCounts:
             beside = 0.5 * (beside + beside.T)
         along = self.ordered(beside, precision, ranks_whole) * measured
         return np.asarray((gap - beside + along) / n)
+
+    def by_pairs(self, of_cells: Floats) -> Floats:
+        """Sums (K, K) by pairs of columns of what pairs of codes (sum of L, sum of L) have."""
+        at = self.offsets[:-1]
+        return np.asarray(np.add.reduceat(np.add.reduceat(of_cells, at, axis=0), at, axis=1))
 
     def by_numbers(self, gap: Floats, precision: Floats) -> Floats:
         """What of the gaps of pairs with more budget changes means of the second column's numbers.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -89,11 +88,13 @@ def grouped(
     its group each level has a share of its own, whatever the other columns are.
     """
     groups: dict[str, tuple[CountedColumn, NDArray[np.int32]]] = {}
-    for name in filter(partial(_is_small, schema), schema.synthesized):
-        for rule in schema.columns[name].rules:
+    for name in schema.synthesized:
+        column = schema.columns[name]
+        is_small = column.categorical and len(column.coded_levels) <= MOST_LEVELS
+        for rule in column.rules if is_small else ():
             large = columns.get(getattr(rule, "other", ""))
             if isinstance(rule, Lookup) and large is not None and large.size > MOST_LEVELS:
-                group = counted_column(name, schema.columns[name])
+                group = counted_column(name, column)
                 labels = map(looked_up_by, columns[rule.other].parts)
                 group_codes = np.array(
                     [group.code_of(rule.value_of[label]) for label in labels], dtype=np.int32
@@ -131,11 +132,6 @@ def in_front(
             wider[added[name].name] = added[name]
         wider[name] = column
     return wider
-
-
-def _is_small(schema: Schema, name: str) -> bool:
-    column = schema.columns[name]
-    return column.categorical and len(column.coded_levels) <= MOST_LEVELS
 
 
 def conditionals_of(

@@ -146,53 +146,47 @@ class ReferencePrior:
     def weights(self) -> Floats:
         """The weights (R,) of the records, n in all, by which they have the noisy margins."""
         w = self.reference.times * (self._n / self.reference.times.sum())
-        return self.raked(self.reference.codes, w, self.counts.margins, _RAKED)
+        for _ in range(_RAKED):
+            w = self.raked(w, self.counts.margins)
+        return w
 
-    def raked(self, codes: Codes, w: Floats, margins: Floats, passes: int) -> Floats:
-        """The weights w (M,) of records with codes (M, K), raked to margins (sum of L,).
+    def raked(self, w: Floats, margins: Floats) -> Floats:
+        """The weights w (R,) of records, raked to margins (sum of L,) in one pass over the columns.
 
         Of each column the codes that records have keep their sum.
         """
-        for _ in range(passes):
-            for k, own in enumerate(np.split(margins, self.counts.offsets[1:-1])):
-                places = codes[:, k] + 1  # The first one is that of no code.
-                there = np.bincount(places, w, len(own) + 1)
-                sought = np.where(there[1:] > 0.0, own, 0.0)
-                sought *= there[1:].sum() / max(sought.sum(), 1e-300)
-                factor = np.ones(len(there))
-                np.divide(sought, there[1:], out=factor[1:], where=there[1:] > 0.0)
-                w = w * factor[places]
-        return np.asarray(w)
+        for k, own in enumerate(np.split(margins, self.counts.offsets[1:-1])):
+            places = self.reference.codes[:, k] + 1  # The first one is that of no code.
+            there = np.bincount(places, w, len(own) + 1)
+            sought = np.where(there[1:] > 0.0, own, 0.0)
+            sought *= there[1:].sum() / max(sought.sum(), 1e-300)
+            factor = np.ones(len(there))
+            np.divide(sought, there[1:], out=factor[1:], where=there[1:] > 0.0)
+            w = w * factor[places]
+        return w
 
     @cached_property
     def pairs(self) -> Floats:
         """The raked records' counts of all pairs of codes (sum of L, sum of L)."""
-        cells, at, sizes = self.cells, self.counts.offsets[:-1], self.counts.sizes
+        cells, sizes = self.cells, self.counts.sizes
         raked = np.asarray((cells.T @ (cells * self.weights[:, None])).todense())
-        covered = np.add.reduceat(np.where(self.covered, self.counts.margins, 0.0), at)
-        there = np.add.reduceat(np.add.reduceat(raked, at, axis=0), at, axis=1)
-        known = self._n * np.outer(covered, covered) / np.maximum(there, 1e-300)
+        covered = np.where(self.covered, self.counts.margins, 0.0)
+        sought = self._n * self.counts.by_pairs(np.outer(covered, covered))
+        known = sought / np.maximum(self.counts.by_pairs(raked), 1e-300)
         return raked * np.repeat(np.repeat(known, sizes, axis=0), sizes, axis=1)
 
     def _by_pair(self, values: Floats) -> Floats:
         """Sums of values of cells (sum of L, sum of L) by pairs of columns (K, K), each once."""
-        at = self.counts.offsets[:-1]
-        sums = np.add.reduceat(np.add.reduceat(values, at, axis=0), at, axis=1)
-        return np.triu(np.asarray(sums), 1)
+        return np.triu(self.counts.by_pairs(values), 1)
 
     @cached_property
     def _variance(self) -> Floats:
-        """The noise's variance of cells (sum of L, sum of L); 0 where no pair was counted."""
+        """The noise's variance of cells (sum of L, sum of L); 0 for what one of both lacks."""
         precision, laplace = self.counts.precision, self.counts.noisy.laplace
-        known = (precision > 0.0) & self._compared
+        has = self.cells.sum(axis=0) > 0.0
+        known = (precision > 0.0) & np.outer(has, has)
         power, times = (2.0, 2.0) if laplace else (1.0, 1.0)
         return np.divide(times, precision**power, out=np.zeros_like(precision), where=known)
-
-    @cached_property
-    def _compared(self) -> NDArray[np.bool_]:
-        """The cells of pairs whose two codes the reference has."""
-        has = self.cells.sum(axis=0) > 0.0
-        return np.asarray(has[:, None] & has[None, :])
 
     def _excess(self, expected: Floats) -> Floats:
         """By pair (K, K), how far squares of S - M exceed those of noise, where M is `expected`.
@@ -249,11 +243,8 @@ class ReferencePrior:
     @cached_property
     def _sampling(self) -> Floats:
         """By pair (K, K), the sum of squared errors of a sample of n records of the reference."""
-        there = self._variance > 0.0
-        shares = self._by_pair(np.where(there, (self.pairs / self._n) ** 2, 0.0))
-        return np.asarray(
-            np.where(self._by_pair(there.astype(float)) > 0.0, 1.0 - shares, 0.0) * self._n
-        )
+        shares = self._by_pair(np.where(self._variance > 0.0, (self.pairs / self._n) ** 2, 0.0))
+        return np.where(self._by_pair(self._variance) > 0.0, self._n * (1.0 - shares), 0.0)
 
     @cached_property
     def kappa(self) -> float:
@@ -309,9 +300,10 @@ class ReferenceSlopes:
     def _rows(self, margins: Floats) -> NDArray[np.intp]:
         """The records of the next batch; weights are raked anew once all have been read."""
         if self.next + _BATCH > len(self.order):
-            codes, w = self.prior.reference.codes, self.prior.weights
-            self.weights = self.prior.raked(codes, w, margins, _RAKED_IN_FIT)
-            self.order, self.next = self.rng.permutation(len(codes)), 0
+            self.weights = self.prior.weights
+            for _ in range(_RAKED_IN_FIT):
+                self.weights = self.prior.raked(self.weights, margins)
+            self.order, self.next = self.rng.permutation(len(self.weights)), 0
         self.next += _BATCH
         return self.order[self.next - _BATCH : self.next]
 

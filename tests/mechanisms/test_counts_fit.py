@@ -18,7 +18,7 @@ from pyvws.commands.cli import app
 from pyvws.mechanisms.counts import fitted_classes as fits
 from pyvws.mechanisms.counts import fitted_counts, given_records, skips
 from pyvws.mechanisms.counts.best_file import best_file, best_records
-from pyvws.mechanisms.counts.drawn_fits import drawn_fits
+from pyvws.mechanisms.counts.drawn_fits import along_ranks, drawn_fits
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes, one_fit
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import barred_pairs, rule_patterns
@@ -250,8 +250,8 @@ def test_the_count_of_a_code_that_most_have_says_how_many_have_the_others() -> N
 
 
 @pytest.mark.parametrize("laplace", [False, True])
-def test_whole_ranks_have_the_covariance_of_the_counts(laplace: bool) -> None:
-    """Which noise hides: without the word hardly anything of it stays."""
+def test_draws_have_the_covariance_of_ranks_of_the_counts(laplace: bool) -> None:
+    """Which noise hides: a best file has hardly anything of it, and neither is below 0."""
     counts = PenalisedCounts(_noisy(_records(), 900.0, laplace, ("pairs",)))
     shares, profiles = one_fit(counts, 3, np.random.default_rng(1))
     fitted = (profiles * shares[:, None]).T @ profiles
@@ -262,10 +262,12 @@ def test_whole_ranks_have_the_covariance_of_the_counts(laplace: bool) -> None:
         return float(ranks[0] @ shares_of_pairs[ages, sexes] @ ranks[1])
 
     counted = covariance(counts.square / counts.noisy.records)
-    ties = [counts.ties(shares, profiles, ranks_whole=whole) for whole in (True, False)]
-    held = [covariance(fitted + own) for own in ties]
-    assert held[0] == pytest.approx(counted)
-    assert abs(held[1] - counted) > 0.5 * abs(covariance(fitted) - counted)
+    made = fitted + along_ranks(counts, shares, profiles)
+    assert made[ages, sexes].min() >= 0.0
+    assert made[ages, sexes].sum(axis=1) == pytest.approx((shares @ profiles)[ages], rel=1e-3)
+    assert covariance(made) == pytest.approx(counted, rel=0.01)
+    shrunken = covariance(fitted + counts.ties(shares, profiles))
+    assert abs(shrunken - counted) > 0.5 * abs(covariance(fitted) - counted)
 
 
 @pytest.mark.parametrize(("times", "left"), [(1.0, 10.0), (20.0, 0.0)])

@@ -18,9 +18,10 @@ noise. So the codes' shares in classes move away from the margins, phi = m + g (
 at which fits have 1 / k of their dependence. One k stands for all pairs, and some keep less. So
 datasets get from none to twice of the rest, evenly spread, which is in their variance. Directions
 that keep far less stay too small: so intervals of few strong ties can miss. Where the dependence
-does not stand out of the noise, nothing moves. Of what classes lack of a pair, the covariance of
-both columns' ranks comes from the counts whole: shrunken ones would take regressions from the
-truth. All of it is post-processing, so it costs nothing.
+does not stand out of the noise, nothing moves. The covariance of both columns' ranks r is that
+of the counts: a shrunken one would take regressions from the truth. So the expected counts of a
+pair get factors exp(theta r_a r_b), by which none is below 0. All of it is post-processing, so it
+costs nothing.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ _LEAST_KEPT: Final = 0.25  # Of the dependence; less is taken as this.
 _FURTHEST: Final = 5.0  # Times that a class may move from the margins.
 _HALVINGS: Final = 12  # Of the steps to how far it moves.
 _FURTHER_OFF: Final = 2.0  # Times the misfit that a class may move by.
+_TILTS: Final = 12  # Steps along ranks, each at most
+_STEEPEST: Final = 2.0  # in log shares of a product of ranks of 1,
+_RAKED: Final = 2  # and passes over rows and columns after each.
+_HARDLY: Final = 1e-3  # Of what margins expect: codes that ties ask to have nothing in common.
 
 
 def drawn_fits(
@@ -72,7 +77,7 @@ def drawn_fits(
             if fit is not None:
                 shares, profiles = fit
                 profiles = with_dependence(counts, shares, profiles, more)
-                ties = counts.ties(shares, profiles, ranks_whole=True)
+                ties = along_ranks(counts, shares, profiles)
                 near = counts.precision > 0.0
                 fitted = FittedClasses(shares, profiles, counts.offsets, ties, misfit, near)
                 records = best_records(fitted, noisy.records, rng, with_classes(own))
@@ -185,6 +190,34 @@ def with_dependence(
         else:
             high = middle
     return moved
+
+
+def along_ranks(counts: PenalisedCounts, shares: Floats, profiles: Floats) -> Floats:
+    """Ties (sum of L, sum of L) by which measured pairs have the counts' covariances of ranks.
+
+    No pair of codes has fewer than 0 records, so they have the nearest covariances that there are.
+    """
+    of_classes, margins = (profiles * shares[:, None]).T @ profiles, shares @ profiles
+    measured, ranks = counts.precision > 0.0, counts.ranks
+    goal = counts.by_pairs(counts.square * measured * ranks) / counts.noisy.records
+    made = of_classes + counts.ties(shares, profiles)
+    made = np.maximum(made, _HARDLY * np.outer(margins, margins)) * measured
+    for _ in range(_TILTS):
+        made = _with_margins(counts, made, margins)
+        covariance = counts.by_pairs(made * ranks)
+        slope = np.maximum(counts.by_pairs(made * ranks**2) - covariance**2, 1e-9)
+        theta = np.clip((goal - covariance) / slope, -_STEEPEST, _STEEPEST)
+        made = made * np.exp(counts.by_cells(theta) * ranks)
+    return (_with_margins(counts, made, margins) - of_classes) * measured
+
+
+def _with_margins(counts: PenalisedCounts, made: Floats, margins: Floats) -> Floats:
+    """Shares of pairs of codes, both ways, whose sums come near to the margins (sum of L,)."""
+    for _ in range(2 * _RAKED):  # Rows and columns in turn.
+        there = np.add.reduceat(made, counts.offsets[:-1], axis=1)
+        factors = margins[:, None] / np.maximum(there, 1e-300)
+        made = (made * np.repeat(factors, counts.sizes, axis=1)).T
+    return made
 
 
 def _moved(counts: PenalisedCounts, shares: Floats, profiles: Floats, times: float) -> Floats:

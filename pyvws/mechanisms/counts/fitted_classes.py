@@ -212,6 +212,22 @@ class PenalisedCounts:
         """The counts of each column and the deviation of their noise, by all sets that have it."""
         return [self.noisy.of_column(name) for name in self.table.columns]
 
+    @cached_property
+    def ranks(self) -> Floats:
+        """The products (sum of L, sum of L) of both codes' middle ranks, each from -1/2 to 1/2.
+
+        Beside codes that are numbers the others, as missing ones, have no rank but 0.
+        """
+        ranks = []
+        for column, margin in zip(
+            self.table.columns.values(), np.split(self.margins, self.offsets[1:-1]), strict=True
+        ):
+            known = np.isfinite(column.numbers)
+            known |= known.sum() < 2
+            share = margin * known / (margin @ known)
+            ranks.append((np.cumsum(share) - 0.5 * share - 0.5) * known)
+        return np.outer(*[np.concatenate(ranks)] * 2)
+
     def near_margins(self, fitted: Floats) -> Floats:
         """Shares (sum of L,) of the codes of a fit, moved to what stands out of their noise.
 
@@ -340,25 +356,29 @@ class PenalisedCounts:
         inside = groups.group_of_code[:, None] == np.arange(groups.size)
         return np.asarray(own @ inside)
 
-    def ties(self, shares: Floats, phi: Floats, *, ranks_whole: bool = False) -> Floats:
+    def ties(self, shares: Floats, phi: Floats) -> Floats:
         """The shares (sum of L, sum of L) of pairs that stand out, and of ranks, beside classes."""
         n, measured = float(self.noisy.records), self.precision > 0.0
         gap = np.where(measured, self.square - (phi * (n * shares)[:, None]).T @ phi, 0.0)
         precision = 0.5 * self.precision**2 if self.noisy.laplace else self.precision
         likely = most_by_chance(self.by_pairs(measured.astype(float)), self.noisy.laplace)
-        kept = kept_of_gap(likely, self.by_pairs(gap**2 * precision)).repeat(self.sizes, axis=0)
-        beside = (1.0 - self._by_code(kept)) * gap
+        kept = kept_of_gap(likely, self.by_pairs(gap**2 * precision))
+        beside = (1.0 - self.by_cells(kept)) * gap
         if (self.of_pairs > 1.0).any():
             for _ in range(2):
                 beside = (beside - self.by_numbers(beside, precision)).T
             beside = 0.5 * (beside + beside.T)
-        along = self.ordered(beside, precision, ranks_whole) * measured
+        along = self.ordered(beside, precision) * measured
         return np.asarray((gap - beside + along) / n)
 
     def by_pairs(self, of_cells: Floats) -> Floats:
         """Sums (K, K) by pairs of columns of what pairs of codes (sum of L, sum of L) have."""
         at = self.offsets[:-1]
         return np.asarray(np.add.reduceat(np.add.reduceat(of_cells, at, axis=0), at, axis=1))
+
+    def by_cells(self, of_pairs: Floats) -> Floats:
+        """What pairs of columns (K, K) have, at each of their pairs of codes."""
+        return np.repeat(self._by_code(of_pairs), self.sizes, axis=0)
 
     def by_numbers(self, gap: Floats, precision: Floats) -> Floats:
         """What of the gaps of pairs with more budget changes means of the second column's numbers.
@@ -384,18 +404,15 @@ class PenalisedCounts:
         tie = (np.repeat(kept, self.sizes, axis=0) * moved) @ scores.T
         return np.asarray(np.where(precision > 0.0, tie, 0.0))
 
-    def ordered(self, gap: Floats, precision: Floats, whole: bool) -> Floats:
+    def ordered(self, gap: Floats, precision: Floats) -> Floats:
         """What of the gaps lies along the ranks of both columns' codes, and stands out, or all."""
-        ranks = np.zeros((len(gap), len(self.sizes)))
-        for k, (low, high) in enumerate(pairwise(self.offsets)):
-            margin = self.margins[low:high]
-            ranks[low:high, k] = np.cumsum(margin) - 0.5 * margin - 0.5
-        at, squares = self.offsets[:-1], (ranks**2).sum(axis=0)
-        along = ranks.T @ gap @ ranks / np.maximum(np.outer(squares, squares), 1e-300)
+        at, ranks = self.offsets[:-1], self.ranks
+        squares = np.maximum(self.by_pairs(ranks**2), 1e-300)
+        along = self.by_pairs(ranks * gap) / squares
         of_pair = np.maximum.reduceat(np.maximum.reduceat(precision, at, axis=0), at, axis=1)
-        size = along**2 * np.outer(squares, squares) * of_pair
-        kept = np.ones_like(size) if whole else kept_of_gap(np.ones_like(size), size)
-        return np.asarray(ranks @ (kept * along) @ ranks.T)
+        size = along**2 * squares * of_pair
+        kept = kept_of_gap(np.ones_like(size), size)
+        return ranks * self.by_cells(kept * along)
 
     def misfit(self, shares: Floats, phi: Floats) -> float:
         """Mean over measured cells of ((S - n m) / deviation)^2."""

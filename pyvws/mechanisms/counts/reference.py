@@ -168,12 +168,12 @@ class ReferencePrior:
     @cached_property
     def pairs(self) -> Floats:
         """The raked records' counts of all pairs of codes (sum of L, sum of L)."""
-        cells, sizes = self.cells, self.counts.sizes
+        cells = self.cells
         raked = np.asarray((cells.T @ (cells * self.weights[:, None])).todense())
         covered = np.where(self.covered, self.counts.margins, 0.0)
         sought = self._n * self.counts.by_pairs(np.outer(covered, covered))
         known = sought / np.maximum(self.counts.by_pairs(raked), 1e-300)
-        return raked * np.repeat(np.repeat(known, sizes, axis=0), sizes, axis=1)
+        return raked * self.counts.by_cells(known)
 
     def _by_pair(self, values: Floats) -> Floats:
         """Sums of values of cells (sum of L, sum of L) by pairs of columns (K, K), each once."""

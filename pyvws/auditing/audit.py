@@ -126,6 +126,8 @@ class Audit(InSheets):
         prior = ""
         if self.prior_count is not None:
             prior = f" The prior of a table's level counts {self.prior_count:.3g} records or more."
+        nats = f"{self.largest:.4g}".replace("inf", "infinite")
+        largest = "not estimated" if math.isnan(self.largest) else nats
         return (
             Sheet(
                 f"Loss of one draw with{' another in place of' if self.replaced else 'out'} "
@@ -141,7 +143,7 @@ class Audit(InSheets):
                 notes=(PROVES_NOTHING,),
                 lead=(
                     f"The run on the whole table states {self.stated:.4g} a dataset. The largest "
-                    f"loss found is {_in_words(self.largest)}.{prior}",
+                    f"loss found is {largest}.{prior}",
                     *([] if self.repeated is None else [self._of_repeats(self.repeated)]),
                 ),
                 facts={
@@ -154,10 +156,6 @@ class Audit(InSheets):
                 },
             ),
         )
-
-
-def _in_words(loss: float) -> str:
-    return "not estimated" if math.isnan(loss) else f"{loss:.4g}".replace("inf", "infinite")
 
 
 def _of_json(loss: float) -> float | str:

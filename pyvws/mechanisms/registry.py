@@ -68,7 +68,11 @@ def make_mechanism(mechanism: str | Mechanism | None, **settings: Any) -> Mechan
     if not isinstance(mechanism, str):
         one_of_a_kind(mechanism, Mechanism, "mechanism", MECHANISMS)
         if is_own(mechanism):
-            _check_own(mechanism)
+            facts = mechanism.facts
+            if not facts.fits_model:
+                raise InputError.by("own-mechanism-without-fit")
+            if not all(own.words and re.fullmatch("[a-z-]+", own.key) for own in facts.caveats):
+                raise InputError.by("own-caveat")
         return mechanism
     takes = mechanism_settings(mechanism)
     kind = MECHANISMS[mechanism]
@@ -99,13 +103,6 @@ def make_mechanism(mechanism: str | Mechanism | None, **settings: Any) -> Mechan
         )
     instance: Mechanism = kind(**given)
     return instance
-
-
-def _check_own(mechanism: Mechanism) -> None:
-    if not mechanism.facts.fits_model:
-        raise InputError.by("own-mechanism-without-fit")
-    if not all(own.words and re.fullmatch("[a-z-]+", own.key) for own in mechanism.facts.caveats):
-        raise InputError.by("own-caveat")
 
 
 def mechanisms_that(have: str) -> list[str]:

@@ -213,7 +213,7 @@ def _fitted(
     request = Request(
         y=_numbers(table),
         known=table.known,
-        levels=_levels(table),
+        levels=[own.y for own in table.outcomes if own.categorical and len(table.outcomes) > 1],
         column=table.weights,
         tolerance=settings.tolerance,
         epsilon=None if settings.downscale else settings.epsilon,
@@ -389,9 +389,3 @@ def _numbers(table: ConfidentialTable) -> Floats:
         return table.outcomes[0].y
     numbers = [np.nan_to_num(outcome.y) for outcome in table.outcomes if not outcome.categorical]
     return np.column_stack(numbers) if numbers else np.empty((table.records, 0))
-
-
-def _levels(table: ConfidentialTable) -> list[Floats]:
-    """The codes (N,) of each category among the columns of a table."""
-    several = len(table.outcomes) > 1
-    return [outcome.y for outcome in table.outcomes if several and outcome.categorical]

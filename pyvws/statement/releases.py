@@ -72,7 +72,8 @@ def release_cost(statement: Mapping[str, Any], neighbours: str) -> ReleaseCost:
     """
     if "cost_by_neighbours" in statement:
         held = statement["cost_by_neighbours"][neighbours]
-        epsilon, rho = (_number(held[name]) for name in ("epsilon", "zcdp"))
+        known = (held[name] for name in ("epsilon", "zcdp"))
+        epsilon, rho = (math.inf if figure is None else float(figure) for figure in known)
         delta, window = float(held["delta"]), held["of_window"]
         word = statement["guarantee"]
         return ReleaseCost(word, epsilon, delta, rho, window, statement["signed"])
@@ -269,7 +270,3 @@ def _sum(figures: Sequence[float]) -> float | None:
 def _finite(figure: float) -> float | None:
     """The figure, None where it is not finite: JSON has no infinity."""
     return figure if math.isfinite(figure) else None
-
-
-def _number(figure: float | None) -> float:
-    return math.inf if figure is None else float(figure)

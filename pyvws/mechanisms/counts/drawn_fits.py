@@ -176,14 +176,15 @@ def with_dependence(
     """
     if more <= 1.0:
         return profiles
-    _, depends = dependence(shares, profiles, 1.0)
+    margins, (_, depends) = shares @ profiles, dependence(shares, profiles, 1.0)
     weighted = counts.precision * depends
     wanted = more * np.vdot(weighted, depends)
     furthest = _FURTHER_OFF * counts.misfit(shares, profiles)
     low, high, moved = 1.0, _FURTHEST, profiles
     for _ in range(_HALVINGS):
         middle = (low * high) ** 0.5
-        moved = _moved(counts, shares, profiles, middle)
+        moved = np.maximum(margins + middle * (profiles - margins), 0.0) * (profiles > 0.0)
+        moved = counts.raked(shares, counts.shares_of_columns(moved), margins)
         held = np.vdot(weighted, dependence(shares, moved, 1.0)[1])
         if held < wanted and counts.misfit(shares, moved) <= furthest:
             low = middle
@@ -218,10 +219,3 @@ def _with_margins(counts: PenalisedCounts, made: Floats, margins: Floats) -> Flo
         factors = margins[:, None] / np.maximum(there, 1e-300)
         made = (made * np.repeat(factors, counts.sizes, axis=1)).T
     return made
-
-
-def _moved(counts: PenalisedCounts, shares: Floats, profiles: Floats, times: float) -> Floats:
-    """Profiles so many times as far from the margins, which are theirs again."""
-    margins = shares @ profiles
-    moved = np.maximum(margins + times * (profiles - margins), 0.0) * (profiles > 0.0)
-    return counts.raked(shares, counts.shares_of_columns(moved), margins)

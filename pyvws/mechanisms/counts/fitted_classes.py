@@ -219,12 +219,10 @@ class PenalisedCounts:
         Beside codes that are numbers the others, as missing ones, have no rank but 0.
         """
         ranks = []
-        for column, margin in zip(
-            self.table.columns.values(), np.split(self.margins, self.offsets[1:-1]), strict=True
-        ):
-            known = np.isfinite(column.numbers)
+        for name, own in self.places.items():
+            known = np.isfinite(self.table.columns[name].numbers)
             known |= known.sum() < 2
-            share = margin * known / (margin @ known)
+            share = self.margins[own] * known / (self.margins[own] @ known)
             ranks.append((np.cumsum(share) - 0.5 * share - 0.5) * known)
         return np.outer(*[np.concatenate(ranks)] * 2)
 
@@ -405,14 +403,13 @@ class PenalisedCounts:
         return np.asarray(np.where(precision > 0.0, tie, 0.0))
 
     def ordered(self, gap: Floats, precision: Floats) -> Floats:
-        """What of the gaps lies along the ranks of both columns' codes, and stands out, or all."""
-        at, ranks = self.offsets[:-1], self.ranks
-        squares = np.maximum(self.by_pairs(ranks**2), 1e-300)
-        along = self.by_pairs(ranks * gap) / squares
+        """What of the gaps lies along the ranks of both columns' codes, and stands out."""
+        at, squares = self.offsets[:-1], np.maximum(self.by_pairs(self.ranks**2), 1e-300)
+        along = self.by_pairs(self.ranks * gap) / squares
         of_pair = np.maximum.reduceat(np.maximum.reduceat(precision, at, axis=0), at, axis=1)
         size = along**2 * squares * of_pair
         kept = kept_of_gap(np.ones_like(size), size)
-        return ranks * self.by_cells(kept * along)
+        return self.ranks * self.by_cells(kept * along)
 
     def misfit(self, shares: Floats, phi: Floats) -> float:
         """Mean over measured cells of ((S - n m) / deviation)^2."""

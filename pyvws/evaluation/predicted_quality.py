@@ -7,17 +7,16 @@ dependence kept is the share
 
     sum [(X - I) (S - I) - cov(Z, X) + cov(Z, I)] / v  of  sum [(S - I)^2 - v + 2 cov(Z, I)] / v
 
-over the cells of counted pairs. The covariances of draws of a posterior are those between them. A
-best file is made once more, from its own counts under fresh noise.
+over the cells of counted pairs. The covariances of several datasets are those with the noise that
+their fits added. A best file is made once more, from its own counts under fresh noise.
 
 Scores follow from how far datasets, or both files, lie from each other. In squares the table lies
 
     (S - X)^2 - v + 2 cov(Z, X)
 
 from a dataset, summed over all cells. Scores of margins and pairs are moved by as much as this is
-further, and those of triples, which no set counts, by a part of it. An unsure ratio is drawn
-towards the usual one. Of several fits the classes join codes of triples by chance: twice between
-two datasets, once between one and the table. So the table is slightly nearer than another dataset.
+further, and those of triples, which no set counts, by a part of it for a best file. An unsure
+ratio is drawn towards the usual one: chance moves both of two datasets, and one of a table and one.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ from pyvws.mechanisms.counts.measurements import Measurements
 _STANDS_OUT: Final = 2.0  # Deviations of dependence that is told from noise.
 _MOST: Final = 2_000_000  # Records of a file that is made once more.
 _MOST_NOISE: Final = 20_000.0  # A scale in records.
-_USUAL: Final = 0.18  # log of squares of the table's distance over those of a second dataset: mean
+_USUAL: Final = 0.18  # log of squares of the table's distance over those of a second file: mean
 _BETWEEN: Final = 0.17  # and deviation between six public files,
 _OF_TRIPLES: Final = 0.65  # where triples lie further by about this part of it.
-_NEARER: Final = 0.97  # Distance of a table's triples, of those between fits: five public files.
+_OF_DRAWS: Final = -0.15  # The mean for several datasets: three public files.
 _MOST_PAIRS: Final = 0.9
 _LEAST: Final = 1e-2  # The variance of a count in records^2, for a weight.
 
@@ -84,22 +83,20 @@ def predicted_quality(
         made = again(replace(noisy, counts=simulated)).codes
         apart = [x[0] - mean for x, mean in zip(cells.counts(made), means, strict=True)]
         moved, moved_alone = (noise * x for x in apart)
-        own, second = 0.0, apart[0] ** 2
+        own, second, usual, of_triples = 0.0, apart[0] ** 2, _USUAL, _OF_TRIPLES
         scores = predicted_k_marginals([datasets[0], *made])
     else:
-        off = counts - means[0]
-        moved, moved_alone = (
-            (off * x).sum(axis=0) / (len(off) - 1) for x in (off, alone - means[1])
-        )
-        own, second = (off**2).mean(axis=0), 2.0 * moved
+        off, D = counts - means[0], len(datasets)
+        noise = np.zeros_like(off) if imputed.noise is None else imputed.noise
+        moved, moved_alone = ((noise * x).sum(axis=0) / (D - 1) for x in (off, alone - means[1]))
+        own, usual, of_triples = (off**2).mean(axis=0), _OF_DRAWS, 1.0
+        second = own * (2.0 * D / (D - 1))
         scores = predicted_k_marginals(datasets)
     table = (noisy.counts - means[0]) ** 2 - cells.variance + 2.0 * moved + own
-    further = cells.further(table, second)
+    further = cells.further(table, second, usual)
     for name, score in scores.items():
-        part = _OF_TRIPLES if name == "triples" else 1.0
+        part = of_triples if name == "triples" else 1.0
         scores[name] = max(0.0, 1000.0 - (1000.0 - score) * (1.0 + part * further))
-    if len(datasets) > 1 and "triples" in scores:
-        scores["triples"] = 1000.0 - _NEARER * (1000.0 - scores["triples"])
     if cells.pairs_counted < _MOST_PAIRS:
         scores = {name: score for name, score in scores.items() if name == "margins"}
     return PredictedQuality(scores, cells.kept(*means, moved, moved_alone))
@@ -178,17 +175,17 @@ class _Cells:
         kept = float(w @ ((counts - alone) * (S - alone) - moved + alone_moved)) / whole
         return min(1.0, max(0.0, kept))
 
-    def further(self, table: Floats, second: Floats) -> float:
+    def further(self, table: Floats, second: Floats, usual: float) -> float:
         """How far the table lies from a dataset, over how far a second dataset does, less 1.
 
         Both are estimates (C,) of squares of distances. The less sure their ratio is, the nearer
-        the result is to what is usual.
+        the result is to `usual`, a log of their ratio.
         """
         own, other = (float(self._weights @ squares) for squares in (table, second))
         if not other:
             return 0.0
         own = max(own, _LEAST * other)
         noise = self._of_square * float(self.noisy.table.possible.sum())
-        sure, usual = own**2 / (noise + 4.0 * (own + other)), _BETWEEN**-2.0
-        ratio = (sure * math.log(own / other) + usual * _USUAL) / (sure + usual)
+        sure, before = own**2 / (noise + 4.0 * (own + other)), _BETWEEN**-2.0
+        ratio = (sure * math.log(own / other) + before * usual) / (sure + before)
         return math.exp(0.5 * ratio) - 1.0

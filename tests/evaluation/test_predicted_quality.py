@@ -1,5 +1,6 @@
 """Scores and kept dependence that noisy counts and datasets tell, without the table."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyvws as vws
 from pyvws.evaluation.k_marginal import pair_distances, predicted_k_marginals
 from pyvws.evaluation.predicted_quality import PredictedQuality, predicted_quality
 from pyvws.mechanisms.counts.best_file import Imputed, best_file
+from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.workload import workload
 
@@ -79,6 +81,20 @@ def test_dependence_that_records_lost_is_told(fitted: bool, seed: int) -> None:
     whole = _imputed([x] * len(codes))
     own = predicted_quality(noisy, whole, lambda _own: whole, seed=6)
     assert own.kept == pytest.approx(1.0, abs=0.12)
+
+
+@pytest.mark.draws
+def test_several_datasets_tell_their_scores_by_the_noise_that_fits_added() -> None:
+    rng = np.random.default_rng(3)
+    x, off = _records(rng), {True: 0.0, False: 0.0}
+    for seed in range(4):
+        noisy = _noisy(x, rng, 80.0)
+        made = drawn_fits(noisy, datasets=4, classes=15, seed=seed)
+        true = np.mean([predicted_k_marginals([x, own])["pairs"] for own in made.codes])
+        for told in (True, False):
+            own = made if told else replace(made, noise=None)
+            off[told] += predicted_quality(noisy, own, _made, seed=1).scores["pairs"] - true
+    assert abs(off[True] / 4) < 12.0 < off[False] / 4
 
 
 def test_draws_that_are_too_far_from_the_counts_say_so() -> None:

@@ -47,12 +47,14 @@ class Imputed:
       records where no class gives a column: near 1 where the model is large enough; larger = the
       model is too small for the noise.
     - `classes`: Classes of the fits.
+    - `noise` (D, C): What the fit of each dataset added to the counts; None where nothing was.
     """
 
     codes: list[Codes]
     numbers: list[dict[str, Floats]]
     misfit: float
     classes: int
+    noise: NDArray[np.int64] | None = None
 
 
 def misfit_of(noisy: Measurements, codes: Codes) -> float:

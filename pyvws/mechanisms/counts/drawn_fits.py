@@ -85,7 +85,8 @@ def drawn_fits(
             codes.append(made)
             misfit += 0.0 if by_classes else misfit_of(own, made) / datasets
             numbers.append(drawn)
-    return Imputed(codes, numbers, misfit, classes)
+    noise = np.array([own.counts - noisy.counts for own, *_ in fits])
+    return Imputed(codes, numbers, misfit, classes, noise)
 
 
 def spread_amounts(more: float, datasets: int, seed: int) -> Floats:

@@ -10,16 +10,11 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import polars as pl
-from typer.testing import CliRunner
-
 from pyvws.commands import cli
-from pyvws.tables.schema.schema import Schema
 
-__all__ = ["Ended", "released", "run_here"]
+__all__ = ["Ended", "run_here"]
 
 _LONGEST_SECONDS = 300
 
@@ -58,16 +53,6 @@ def run_here(*words: object) -> Ended:
             for number in (signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
     return Ended(code, *(text.decode("utf-8", "replace") for text in (out.pop(), err.pop())))
-
-
-def released(folder: Path, table: pl.DataFrame, schema: Schema, words: str) -> Path:
-    """The release of a table by `pyvws synthesize WORDS`, in a folder below this one."""
-    table.write_csv(folder / "table.csv")
-    schema.write(folder / "schema.toml")
-    given = f"{folder}/table.csv --schema {folder}/schema.toml --out {folder}/out {words}"
-    ended = CliRunner().invoke(cli.app, ["synthesize", *given.split()])
-    assert ended.exit_code == 0, ended.output
-    return folder / "out"
 
 
 class _TooLong(BaseException):

@@ -60,3 +60,12 @@ def command(*words: object) -> str:
     done = CliRunner().invoke(app, [str(word) for word in words])
     assert done.exit_code == 0, done.output
     return done.output
+
+
+def released(folder: Path, table: pl.DataFrame, schema: vws.Schema, words: str) -> Path:
+    """The release of a table by `pyvws synthesize WORDS`, in a folder below this one."""
+    table.write_csv(folder / "table.csv")
+    schema.write(folder / "schema.toml")
+    given = ("--schema", folder / "schema.toml", "--out", folder / "out", *words.split())
+    command("synthesize", folder / "table.csv", *given)
+    return folder / "out"

@@ -16,7 +16,8 @@ Scores follow from how far datasets, or both files, lie from each other. In squa
 
 from a dataset, summed over all cells. Scores of margins and pairs are moved by as much as this is
 further, and those of triples, which no set counts, by a part of it for a best file. An unsure
-ratio is drawn towards the usual one: chance moves both of two datasets, and one of a table and one.
+ratio is drawn towards the usual one. Between two datasets chance counts twice, and between a
+dataset and the table once: so the table is usually nearer than a second dataset.
 """
 
 from __future__ import annotations

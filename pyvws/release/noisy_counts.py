@@ -120,9 +120,10 @@ class NoisyCountsRun(DrawSource):
         return CellNoise(column.edges, self.noisy.of_column(name)[1])
 
     def figures(self) -> dict[str, Any]:
-        own = {}
-        if (x := self.weighed) is not None:
-            own = {"weights_clipped": x.clipped, "records_without_weight": x.without}
+        x = self.weighed
+        own = (
+            {} if x is None else {"weights_clipped": x.clipped, "records_without_weight": x.without}
+        )
         return {
             "epsilon_total": self.statement.exact()["epsilon_total"],
             "privacy": self.statement.exact(),

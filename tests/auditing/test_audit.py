@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
-from run_here import released
-from runs import SEED, command
+from runs import SEED, command, released
 from scipy.special import gammaln
 from typer.testing import CliRunner
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
-from run_here import released
+from runs import released
 from typer.testing import CliRunner
 
 import pyvws as vws

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
-from run_here import released
+from runs import released
 from scipy import special, stats
 from typer.testing import CliRunner
 

@@ -67,9 +67,7 @@ def _far_from_differences(prior: ReferencePrior) -> float:
     counts = prior.counts
     at = counts.start(3, np.random.default_rng(2))
     slopes = prior.batches(np.random.default_rng(1)).at(_soft(at.shares), counts.profiles(at.codes))
-    margins, w = _soft(at.shares) @ counts.profiles(at.codes), prior.weights
-    for _ in range(2):
-        w = prior.raked(w, margins)
+    w = prior.raked(prior.weights, _soft(at.shares) @ counts.profiles(at.codes), 2)
     w *= counts.noisy.records / w.sum()
 
     def value() -> float:

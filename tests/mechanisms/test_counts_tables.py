@@ -7,11 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 from refusals import refused
-from run_here import released
-from typer.testing import CliRunner
+from runs import command
 
 import pyvws as vws
-from pyvws.commands.cli import app
 from pyvws.mechanisms.counts.best_file import best_file
 from pyvws.mechanisms.counts.cliques import clique
 from pyvws.mechanisms.counts.drawn_fits import drawn_fits
@@ -193,25 +191,25 @@ def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_a
 def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(tmp_path):
     rng = np.random.default_rng(2)
     table = pl.DataFrame({name: rng.choice(["0", "1"], 60) for name in "ab"})
+    table.write_csv(tmp_path / "table.csv")
+    SCHEMA.write(tmp_path / "schema.toml")
     (tmp_path / "run.toml").write_text(
-        'mechanism = "noisy-counts"\nepsilon = 2\n'
+        'schema = "schema.toml"\nmechanism = "noisy-counts"\nepsilon = 2\n'
         'model = "conditionals"\ndatasets = 2\n'
         '[[measure]]\ncolumns = "pairs"\n'
         '[[measure]]\ncolumns = ["a", "b"]\nshare = 2\ncuts = {b = [1]}\n'
     )
-    released(tmp_path, table, SCHEMA, f"--config {tmp_path}/run.toml")
+    out, config = tmp_path / "out", tmp_path / "run.toml"
+    command("synthesize", tmp_path / "table.csv", "--out", out, "--config", config)
     counts = pl.read_parquet(tmp_path / "out/release/counts.parquet")
     assert counts["set"].unique(maintain_order=True).to_list() == ["records", "a:b", "a:b/1"]
     said = (tmp_path / "out/release/run.toml").read_text()
     assert 'model = "conditionals"' in said
     privacy = json.loads((tmp_path / "out/release/privacy.json").read_text())
     assert privacy["model"] == "conditionals"
-    ended = CliRunner().invoke(app, ["report", str(tmp_path / "out")])
-    assert ended.exit_code == 0, ended.output
+    command("report", out)
     assert "latent classes" not in (tmp_path / "out/release/report.html").read_text()
-    ended = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out"), "--json"])
-    assert ended.exit_code == 0, ended.output
-    assert all(json.loads(ended.output)["same"].values())
+    assert all(json.loads(command("reproduce", out, "--json"))["same"].values())
 
 
 @pytest.mark.parametrize("more", [{}, {"model": "conditionals"}])

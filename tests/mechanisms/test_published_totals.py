@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from refusals import refused
-from run_here import released
+from runs import released
 from typer.testing import CliRunner
 
 import pyvws as vws

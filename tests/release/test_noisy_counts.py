@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from refusals import refused
-from run_here import released
+from runs import released
 from typer.testing import CliRunner
 
 import pyvws as vws

@@ -146,16 +146,15 @@ class ReferencePrior:
     def weights(self) -> Floats:
         """The weights (R,) of the records, n in all, by which they have the noisy margins."""
         w = self.reference.times * (self._n / self.reference.times.sum())
-        for _ in range(_RAKED):
-            w = self.raked(w, self.counts.margins)
-        return w
+        return self.raked(w, self.counts.margins, _RAKED)
 
-    def raked(self, w: Floats, margins: Floats) -> Floats:
-        """The weights w (R,) of records, raked to margins (sum of L,) in one pass over the columns.
+    def raked(self, w: Floats, margins: Floats, passes: int) -> Floats:
+        """The weights w (R,) of records, raked to margins (sum of L,).
 
         Of each column the codes that records have keep their sum.
         """
-        for k, own in enumerate(np.split(margins, self.counts.offsets[1:-1])):
+        parts = [*enumerate(np.split(margins, self.counts.offsets[1:-1]))]
+        for k, own in parts * passes:
             places = self.reference.codes[:, k] + 1  # The first one is that of no code.
             there = np.bincount(places, w, len(own) + 1)
             sought = np.where(there[1:] > 0.0, own, 0.0)
@@ -300,9 +299,7 @@ class ReferenceSlopes:
     def _rows(self, margins: Floats) -> NDArray[np.intp]:
         """The records of the next batch; weights are raked anew once all have been read."""
         if self.next + _BATCH > len(self.order):
-            self.weights = self.prior.weights
-            for _ in range(_RAKED_IN_FIT):
-                self.weights = self.prior.raked(self.weights, margins)
+            self.weights = self.prior.raked(self.prior.weights, margins, _RAKED_IN_FIT)
             self.order, self.next = self.rng.permutation(len(self.weights)), 0
         self.next += _BATCH
         return self.order[self.next - _BATCH : self.next]
